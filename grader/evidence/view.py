@@ -1,0 +1,122 @@
+"""The read-only evidence of one leg, as checks see it. Asking for what is absent raises MissingEvidence with a sentence that a learner can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grader.evidence.records import Outcome
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from grader.evidence.eventlog import EventLog
+    from grader.evidence.records import Crash, LossSample, Moments, Parameter, Place, Probe, ShapeCall, Step
+
+
+class MissingEvidence(Exception):  # noqa: N818 - not an error: the judge turns it into Skipped
+    """The evidence a check asked for does not exist, and why."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A weight's delivered slope against the measured one: along the gradient's direction, the loss must change at the rate |g|."""
+
+    name: str
+    delivered: float
+    measured: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything observed in one leg.
+
+    outcome / sentence: how it ended, in one sentence; steps: of the returned model's own training; samples: outputs and gradients of that
+    training; inputs: moments of what the first weight layer saw, 'train' and 'eval' as the script did it, 'heldout' in our evaluation;
+    accuracies: 'heldout' and 'validation', fractions of our own measurement; losses: cross-entropy of the same outputs.
+    """
+
+    leg: str
+    outcome: Outcome
+    sentence: str
+    device: str = "cpu"
+    simulated: bool = False
+    crash: Crash | None = None
+    where: Place | None = None
+    seconds: float = 0.0
+    output_tail: str = ""
+    trace: tuple[ShapeCall, ...] = ()
+    all_steps: tuple[Step, ...] = ()
+    all_samples: tuple[LossSample, ...] = ()
+    plain_rows: int = 0
+    truth: tuple[Truth, ...] = ()
+    truth_error: str | None = None
+    inputs: dict[str, Moments] = field(default_factory=dict)
+    all_parameters: tuple[Parameter, ...] = ()
+    returned: dict[str, Any] = field(default_factory=dict)
+    probes: dict[str, Probe] = field(default_factory=dict)
+    log: EventLog | None = None
+    writers: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, int] = field(default_factory=dict)
+    accuracies: dict[str, float] = field(default_factory=dict)
+    losses: dict[str, float] = field(default_factory=dict)
+    logits: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    epochs: int = 1
+    unavailable: bool = False
+    fault: str | None = None
+
+    def finished(self) -> None:
+        """Raise MissingEvidence unless main returned a model and the probes ran."""
+        if self.outcome is not Outcome.FINISHED:
+            raise MissingEvidence(self._stopped())
+
+    def _stopped(self) -> str:
+        if self.outcome is Outcome.RAISED and self.crash is not None:
+            return f"the script stopped with {self.crash.type} before this could be seen"
+        return f"not judged: {self.sentence}"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The training steps of the returned model.  Raises MissingEvidence if none was seen."""
+        self.finished()
+        if not self.all_steps:
+            msg = "no training step of the returned model was seen"
+            raise MissingEvidence(msg)
+        return self.all_steps
+
+    @property
+    def samples(self) -> tuple[LossSample, ...]:
+        """Outputs and their gradients in training; possibly empty (a loop without autograd)."""
+        self.finished()
+        return self.all_samples
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The returned model's parameters."""
+        self.finished()
+        return self.all_parameters
+
+    def probe(self, name: str) -> Probe:
+        """One probe's answer.  Raises MissingEvidence if it was not asked (an earlier one failed)."""
+        self.finished()
+        if name not in self.probes:
+            msg = "the model could not be questioned that far"
+            raise MissingEvidence(msg)
+        return self.probes[name]
+
+    def values(self, name: str) -> dict[str, Any]:
+        """One probe's values.  Raises MissingEvidence if the model raised instead of answering."""
+        probe = self.probe(name)
+        if probe.crash is not None:
+            msg = f"the model raised {probe.crash.type} when it was asked"
+            raise MissingEvidence(msg)
+        return probe.values
+
+    def scalars(self) -> EventLog:
+        """The event log.  Raises MissingEvidence if the script did not finish or wrote none."""
+        self.finished()
+        if self.log is None or not self.log.files:
+            msg = "there is no event file to read"
+            raise MissingEvidence(msg)
+        return self.log

@@ -1,0 +1,70 @@
+"""What gradient reaches each parameter, and did the parameters move?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from grader.judge.check import Check
+from grader.judge.verdict import Failed, Passed
+
+if TYPE_CHECKING:
+    from grader.evidence.records import Parameter
+    from grader.evidence.view import Evidence
+
+MOVED = 1e-6
+"""Least relative movement of a weight over the training: a trained weight moves by 1e-2 and more, an untouched one by exactly 0."""
+
+
+def _weights(evidence: Evidence) -> list[Parameter]:
+    return [p for p in evidence.parameters if p.trainable and p.called and len(p.shape) > 1]
+
+
+def _parameters_move(evidence: Evidence) -> Passed | Failed:
+    expected = "every weight that the forward pass uses receives gradient and moves"
+    probed = evidence.values("own_gradients")["norms"]
+    weights = _weights(evidence)
+    if not weights:
+        used = [p for p in evidence.parameters if p.called and len(p.shape) > 1]
+        saw = "every weight that the forward pass uses is frozen" if used else "the forward pass uses no weight of two or more dimensions"
+        return Failed(saw, expected, None, "List name, shape and requires_grad of model.named_parameters().")
+    for p in weights:
+        if probed.get(p.name) is None:
+            saw = f"no gradient reaches {p.name} (its gradient is None, not zero)"
+            return Failed(saw, expected, None, "Walk from the loss to this weight: print grad_fn of each tensor on the way.")
+    still = [p for p in weights if p.moved is not None and p.moved < MOVED]
+    if still:
+        names = ", ".join(p.name for p in still[:3])
+        saw = f"{names} {'has' if len(still) == 1 else 'have'} not moved since training began"
+        return Failed(saw, expected, None, "Print this weight's .grad right after the backward pass: None and zero are different faults.", 0.0, MOVED)
+    known = [p for p in weights if p.moved is not None]
+    if not known:
+        return Failed("the returned model's weights were never seen in training", expected, None, "Return the model that the loop trains, not another one.")
+    least = min(known, key=lambda p: p.moved or 0.0)
+    return Passed(f"{len(weights)} weights, least moved {least.name} by {least.moved:.2g} of its size", None, least.moved, MOVED)
+
+
+parameters_move = Check("parameters_move", "Every weight receives gradient and moves", "gradients", _parameters_move)
+
+
+def gradient_norm(least_ratio: float) -> Check:
+    """Total and per-layer gradient norms of our own backward pass: finite, not zero, no layer below `least_ratio` of the strongest."""
+
+    def function(evidence: Evidence) -> Passed | Failed:
+        norms = {p.name: evidence.values("own_gradients")["norms"].get(p.name) for p in _weights(evidence)}
+        known = {name: norm for name, norm in norms.items() if norm is not None}
+        total = math.sqrt(sum(n * n for n in known.values()))
+        expected = f"a finite total gradient norm, and no layer below {least_ratio:g} of the strongest"
+        step = "After a backward pass, print each parameter's gradient norm, first layer to last."
+        if not math.isfinite(total):
+            return Failed(f"total gradient norm {total}", expected, None, step)
+        if total == 0.0:
+            return Failed("total gradient norm 0: nothing would be learned from our batch", expected, None, step, 0.0, least_ratio)
+        strongest = max(known.values())
+        name = min(known, key=lambda n: known[n])
+        ratio = known[name] / strongest
+        if ratio < least_ratio:
+            return Failed(f"{name}: gradient norm {known[name]:.2g}, {ratio:.1g} of the strongest layer's", expected, None, step, ratio, least_ratio)
+        return Passed(f"total {total:.2g}; weakest layer {name} at {ratio:.2g} of the strongest", None, ratio, least_ratio)
+
+    return Check("gradient_norm", "Gradient norms are sound, in total and layer by layer", "gradients", function)

@@ -1,0 +1,199 @@
+"""The child process: run one submission under the recorder, question the model it returns, and write everything down.
+
+Started by the parent as `python -c "from grader.run.child import main; main()"` with a job on standard input. Standard output is the evidence
+stream; what the submission prints goes to standard error. The child judges nothing and knows no lesson.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import random
+import sys
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.run.walls import audit_reaching, limit_resources
+from grader.run.wire import open_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODULE = "train"
+ARGUMENTS = ("data_dir", "log_dir", "device", "epochs")
+SIGNATURE = 'main(data_dir: str, log_dir: str, device: str = "cpu", epochs: int = 1) -> torch.nn.Module'
+
+
+def main() -> None:
+    """Read the job, run it, end the process without running anything of the submission's that waits for the end."""
+    job = json.loads(sys.stdin.buffer.readline())
+    channel = os.dup(1)
+    os.dup2(2, 1)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    emit = open_wire(channel, bytes.fromhex(job.pop("key")))
+    try:
+        _run(job, emit)
+    except SystemExit as stop:
+        emit("exited", code=repr(stop.code)[:80], during=job["stage"])
+    emit("end")
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(0)
+
+
+def _run(job: dict[str, Any], emit: Callable[..., None]) -> None:
+    job["stage"] = "start"
+    import numpy as np
+    import torch
+    import torchvision
+
+    torch.set_num_threads(1)
+    from torch.utils.tensorboard import SummaryWriter
+
+    from grader.run.probes.session import question
+    from grader.run.recorder import Recorder
+    from grader.run.wraps import Attached
+
+    wants = job["device"]
+    real = wants != "sim" and torch.cuda.is_available()
+    device = "cpu" if wants == "cpu" or (wants == "auto" and not real) else "cuda"
+    simulated = device == "cuda" and not real
+    if wants == "cuda" and not real:
+        emit("unavailable", what="cuda")
+        return
+    context: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    if simulated:
+        from grader.run.simcuda import simulated_cuda
+
+        context = simulated_cuda()
+    limit_resources(job, gpu=real)
+    emit("hello", torch=torch.__version__, torchvision=torchvision.__version__, python=sys.version.split()[0], device=device, simulated=simulated)
+    images = np.load(job["images"], allow_pickle=False)
+    random.seed(job["seed"])
+    np.random.seed(job["seed"])  # noqa: NPY002 - the submission may use numpy's global generator
+    torch.manual_seed(job["seed"])
+    file = job["file"]
+    with context:
+        recorder = Recorder(emit, file)
+        attached = Attached(recorder)
+        attached.watch_writers(SummaryWriter, *_other_writers(job["source"]))
+        for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
+            del sys.modules[name]
+        audit_reaching(file, emit)
+        try:
+            module = _load(job, emit)
+            model = None if module is None else _call_main(module, job, device, emit)
+        finally:
+            recorder.settle()
+        disturbed = attached.disturbed()
+        emit("writers", made=attached.written, open=attached.open_writers(), events=_event_bytes(Path(job["log_dir"])))
+        if disturbed:
+            emit("disturbed", what=disturbed)
+            return
+        attached.detach()
+        if model is None or module is None:
+            return
+        job["stage"] = "probes"
+        question(model, module, recorder, emit, {**job, "device": device}, images)
+
+
+def _other_writers(source: str) -> list[Any]:
+    """tensorboardX writers, where the submission mentions them (its import is not free)."""
+    if "tensorboardX" not in source:
+        return []
+    try:
+        import tensorboardX
+    except ImportError:
+        return []
+    return [tensorboardX.SummaryWriter]
+
+
+def _event_bytes(folder: Path) -> dict[str, int]:
+    """Sizes of the event files at this moment: what is on disk when main returns."""
+    return {str(p.relative_to(folder)): p.stat().st_size for p in folder.rglob("*tfevents*") if p.is_file()} if folder.is_dir() else {}
+
+
+def _load(job: dict[str, Any], emit: Callable[..., None]) -> types.ModuleType | None:
+    """Import the submission under a fixed name, so that DataLoader workers can find it."""
+    job["stage"] = "import"
+    emit("stage", name="import")
+    module = types.ModuleType(MODULE)
+    module.__file__ = job["file"]
+    sys.modules[MODULE] = module
+    sys.path.insert(0, str(Path(job["file"]).parent))
+    sys.argv = [job["file"]]
+    try:
+        code = compile(job["source"], job["file"], "exec")
+        exec(code, module.__dict__)  # noqa: S102 - running the submission is what this process is for
+    except Exception as error:  # noqa: BLE001 - whatever a submission raises is its result
+        _crash(error, "import", job, emit)
+        return None
+    return module
+
+
+def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit: Callable[..., None]) -> Any:
+    """Call main with the arguments of the contract; None after a crash or a broken contract (both are written down)."""
+    import torch
+
+    job["stage"] = "main"
+    emit("stage", name="main")
+    entry = getattr(module, "main", None)
+    if not callable(entry):
+        found = "no main" if entry is None else f"main, but it is {type(entry).__name__}, not a function"
+        emit("contract", what=f"the file offers {found}", expected=SIGNATURE)
+        return None
+    values = {"data_dir": job["data_dir"], "log_dir": job["log_dir"], "device": device, "epochs": job["epochs"]}
+    try:
+        signature = inspect.signature(entry)
+    except (TypeError, ValueError):
+        signature = None
+    by_position = False
+    if signature is not None:
+        try:
+            signature.bind(**values)
+        except TypeError as error:
+            try:
+                signature.bind(*values.values())
+                by_position = True
+            except TypeError:
+                code = getattr(entry, "__code__", None)
+                line = code.co_firstlineno if code is not None and code.co_filename == job["file"] else None
+                emit("contract", what=f"main{signature} cannot be called with data_dir, log_dir, device and epochs ({error})", expected=SIGNATURE, line=line)
+                return None
+    try:
+        model = entry(*values.values()) if by_position else entry(**values)
+    except Exception as error:  # noqa: BLE001 - whatever a submission raises is its result
+        _crash(error, "main", job, emit)
+        return None
+    if not isinstance(model, torch.nn.Module):
+        kind = "None" if model is None else f"an object of type {type(model).__name__}"
+        emit("contract", what=f"main returned {kind}", expected=f"{SIGNATURE}: the trained model")
+        return None
+    if not callable(getattr(module, "eval_transform", None)):
+        emit("contract", what="the file offers no eval_transform", expected="eval_transform: a callable, PIL image (mode L, 28x28) -> float tensor (1, 28, 28)")
+        return None
+    return model
+
+
+def _crash(error: BaseException, during: str, job: dict[str, Any], emit: Callable[..., None]) -> None:
+    from traceback import walk_tb
+
+    places = [
+        {"line": line, "function": frame.f_code.co_name}
+        for frame, line in walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == job["file"]
+    ]  # fmt: skip
+    try:
+        message = str(error)
+    except Exception as second:  # noqa: BLE001 - an exception's own __str__ is the submission's code too
+        message = f"(its message could not be read: {type(second).__name__})"
+    notes = " ".join(str(n) for n in getattr(error, "__notes__", []))
+    memory = isinstance(error, MemoryError) or "allocate memory" in message or "out of memory" in message.lower()
+    disk = isinstance(error, OSError) and error.errno in (28, 27, 122)
+    kind = type(error).__name__
+    emit("crash", type=kind[:80], message=message[:2000], notes=notes[:200], during=during, places=places[-12:], memory=memory, disk=disk)

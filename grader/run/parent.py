@@ -1,0 +1,229 @@
+"""The parent's side of a run: a fresh directory, a child a leg, evidence out of what came back.
+
+`start` returns as soon as the children run, so that the caller can load what it needs meanwhile; `Handle.wait` returns the evidence by leg.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.evidence.build import RunRecord, build, not_run
+from grader.evidence.records import Outcome, Place
+from grader.run.process import Child, Ending, Limits
+from grader.run.vet import RejectedError, read_source, vet
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from grader.course import Lesson
+    from grader.evidence.view import Evidence
+
+FILE = "train.py"
+
+
+class GraderError(Exception):
+    """Our own failure; the message names the remedy."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run a submission.
+
+    data_dir: a torchvision root; device: auto, cpu, cuda or sim; seed: for python, numpy and torch in the child; timeout: wall-clock seconds
+    instead of the lesson's; keep: a directory that receives the event files and the raw evidence; epochs: instead of the lesson's.
+    """
+
+    data_dir: Path
+    device: str = "auto"
+    seed: int = 0
+    timeout: float | None = None
+    keep: Path | None = None
+    epochs: int | None = None
+
+
+@dataclass
+class Leg:
+    """One leg's child and directory."""
+
+    name: str
+    device: str
+    folder: Path
+    child: Child
+    key: bytes
+
+
+class Handle:
+    """A submission that is being run. Use as a context manager or call wait(); either way nothing is left behind."""
+
+    def __init__(self, lesson: Lesson, submission: Path, options: RunOptions) -> None:
+        """Make the run directory and start every leg's child."""
+        self._lesson, self._submission, self._options = lesson, submission, options
+        self._legs: list[Leg] = []
+        self._rejected: Evidence | None = None
+        self._folder: Path | None = None
+        try:
+            self._source = read_source(submission)
+            vet(self._source)
+        except RejectedError as error:
+            self._source = ""
+            where = None if error.line is None else self._place(error.line)
+            self._rejected = not_run(Outcome.REJECTED, str(error), where)
+            return
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="grader-"))
+        except OSError as error:
+            msg = f"no room for a run directory in {tempfile.gettempdir()}: {error.strerror}. Free some space or point TMPDIR at a disk that has it."
+            raise GraderError(msg) from error
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _place(self, line: int) -> Place | None:
+        try:
+            text = self._submission.read_text(encoding="utf-8", errors="replace").splitlines()[line - 1].strip()
+        except (OSError, IndexError):
+            text = ""
+        return Place(line, "<module>", text)
+
+    def _prepare(self) -> None:
+        for name in self._lesson.legs:
+            wants = self._options.device
+            if name == "cpu":
+                wants = "cpu"
+            elif name == "gpu" and wants in ("auto", "cpu"):
+                wants = "gpu"
+            self._start(name, wants)
+
+    def _start(self, name: str, wants: str) -> None:
+        assert self._folder is not None  # noqa: S101 - for mypy: made in __init__
+        from grader.data.heldout import load_heldout, perturb
+
+        folder = self._folder / name
+        try:
+            for part in ("work", "logs", "submission"):
+                (folder / part).mkdir(parents=True)
+            file = folder / "submission" / FILE
+            file.write_text(self._source, encoding="utf-8", newline="\n")
+            import numpy as np
+
+            images, _ = load_heldout()
+            np.save(folder / "images.npy", perturb(images, secrets.randbits(32)))
+        except OSError as error:
+            msg = f"cannot write to the run directory {folder}: {error.strerror}. Free some space or point TMPDIR at a disk that has it."
+            raise GraderError(msg) from error
+        key = secrets.token_bytes(32)
+        budget = self._lesson.budget
+        job = {
+            "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
+            "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
+            "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
+        }  # fmt: skip
+        seconds = self._options.timeout or float(budget.seconds)
+        token = secrets.token_hex(16)
+        child = Child(json.dumps(job).encode(), folder, Limits(seconds, budget.memory_mb), token, gpu=wants in ("auto", "cuda", "gpu"))
+        self._legs.append(Leg(name, wants, folder, child, key))
+
+    def wait(self) -> dict[str, Evidence]:
+        """The evidence of every leg, in the lesson's order. When the first leg does not finish, the others are ended and not judged."""
+        if self._rejected is not None:
+            return {self._lesson.legs[0]: replace(self._rejected, leg=self._lesson.legs[0])}
+        try:
+            evidence: dict[str, Evidence] = {}
+            while self._legs:
+                leg = self._legs[0]
+                ending = self._watch(leg)
+                self._legs.pop(0)
+                record = RunRecord(
+                    leg.name, self._source, bytes(leg.child.evidence.data), leg.key, ending.why, ending.code, ending.seconds,
+                    bytes(leg.child.output.data), leg.folder / "logs", self._options.data_dir, ending.peak_mb,
+                    self._options.epochs or self._lesson.budget.epochs,
+                )  # fmt: skip
+                made = build(record)
+                evidence[leg.name] = made
+                self._keep(leg, record)
+                if made.unavailable:
+                    msg = f"--device {self._options.device}: PyTorch sees no CUDA device here. Use --device auto, cpu or sim."
+                    raise GraderError(msg)
+                if made.outcome is not Outcome.FINISHED and len(evidence) == 1:
+                    break
+            return evidence
+        finally:
+            self.close()
+
+    def _watch(self, leg: Leg) -> Ending:
+        """Wait for one leg while the limits of all of them are watched. An interrupt ends them all (close)."""
+        while (ending := leg.child.poll()) is None:
+            for other in self._legs:
+                other.child.poll()
+            leg.child.pause()
+        return ending
+
+    def _keep(self, leg: Leg, record: RunRecord) -> None:
+        if self._options.keep is None:
+            return
+        target = self._options.keep / leg.name
+        try:
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir(parents=True)
+            (target / "evidence.jsonl").write_bytes(record.stream)
+            if record.log_dir.is_dir():
+                shutil.copytree(record.log_dir, target / "logs", symlinks=True)
+        except OSError as error:
+            msg = f"--keep {self._options.keep}: {error.strerror or error}. Choose a directory that can be written."
+            raise GraderError(msg) from error
+
+    def close(self) -> None:
+        """End every child that still runs and remove the run directory."""
+        for leg in self._legs:
+            leg.child.kill()
+        self._legs = []
+        if self._folder is not None:
+            _remove(self._folder)
+            self._folder = None
+
+    def __enter__(self) -> Handle:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Leave nothing behind."""
+        self.close()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a run directory, also where the submission took away its permissions; a file still held open (Windows) gets a second chance."""
+
+    def again(function: object, path: str, _: BaseException) -> None:
+        try:
+            os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120 - rmtree hands over strings
+            os.chmod(path, 0o700)  # noqa: PTH101
+            if callable(function):
+                function(path)
+        except OSError:
+            return
+
+    for _ in range(3):
+        import sys
+
+        if sys.version_info >= (3, 12):
+            shutil.rmtree(folder, onexc=again)
+        else:
+            shutil.rmtree(folder, onerror=lambda f, p, info: again(f, p, info[1]))
+        if not folder.exists():
+            return
+        time.sleep(0.2)
+
+
+def start(lesson: Lesson, submission: Path, options: RunOptions) -> Handle:
+    """Start grading a submission; returns at once.  Raises GraderError if the machine, not the submission, is at fault."""
+    return Handle(lesson, submission, options)

@@ -1,0 +1,1 @@
+"""Questions put to the returned model, in the child, after main returned."""

@@ -1,0 +1,100 @@
+"""All probes of one returned model, in order, each one's answer or crash written down."""
+
+from __future__ import annotations
+
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torchvision.datasets import MNIST
+
+from grader.evidence.codec import pack_floats
+from grader.run.lineage import first_moments, relate
+from grader.run.probes import behaviour
+from grader.run.truth import gradient_truth
+from grader.run.probes.ask import ContractError, forward_all, labels_of, prepare, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import nn
+
+    from grader.run.recorder import Recorder
+
+PROBE_ROWS, VALIDATION_ROWS, TRAIN_ROWS = 400, 10_000, 256
+
+
+def question(
+    model: nn.Module, module: ModuleType, recorder: Recorder, emit: Callable[..., None], job: dict[str, Any], images: NDArray[np.uint8]
+) -> None:
+    """Put every question to the model.
+
+    images: the held-out set, (N, 28, 28) uint8, without labels. Emits 'relation', 'parameters', 'logits' and one 'probe' line a question.
+    """
+    emit("stage", name="probes")
+    device: str = job["device"]
+    model = getattr(model, "_orig_mod", model)
+    was_training = model.training
+    relation = relate(recorder, model)
+    largest = max([root.largest for root in recorder.roots.values()] + [int(job.get("largest", 0))], default=1)
+    where = sorted({str(p.device) for p in model.parameters()} | {str(b.device) for b in model.buffers()})
+    emit("returned", type=type(model).__name__, training=was_training, devices=where, relation=relation)
+
+    def ask(name: str, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            values = function(*args)
+        except Exception as error:  # noqa: BLE001 - the learner's model may raise anything; it is the probe's answer
+            places = [{"line": n, "function": f.f_code.co_name} for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == job["file"]]
+            notes = " ".join(str(n) for n in getattr(error, "__notes__", []))
+            crash = {"type": type(error).__name__, "message": str(error)[:1000], "notes": notes, "during": name, "places": places[-6:]}
+            emit("probe", name=name, values={}, crash={**crash, "contract": isinstance(error, ContractError)})
+            return None
+        emit("probe", name=name, values=values if isinstance(values, dict) else {}, crash=None)
+        return values
+
+    transform = module.eval_transform  # read only now: main may have fitted or rebound it
+    train = MNIST(job["data_dir"], train=True)
+    test = MNIST(job["data_dir"], train=False)
+    emit("data", train=len(train), test=len(test), largest=largest)
+    heldout = ask("eval_transform", prepare, transform, images)
+    if heldout is None:
+        return
+    batch = heldout[:PROBE_ROWS]
+    ask("batch_sizes", behaviour.batch_sizes, model, batch, device, largest)
+    model.eval()
+    logits = ask("heldout", forward_all, model, heldout, device)
+    if logits is None:
+        return
+    emit("logits", set="heldout", **pack_floats(to_bytes(logits), tuple(logits.shape)))
+    count = min(len(test), VALIDATION_ROWS)
+    validation = ask("validation", lambda: forward_all(model, prepare(transform, test.data[:count].numpy()), device))
+    if validation is not None:
+        emit("logits", set="validation", **pack_floats(to_bytes(validation), tuple(validation.shape)))
+    ask("batch_mates", behaviour.batch_mates, model, batch, device, largest)
+    seen = ask("first_input", behaviour.first_input, model, heldout, device)
+    emit("first_inputs", **first_moments(recorder, relation, (seen or {}).get("weight")))
+    own = prepare(transform, train.data[:TRAIN_ROWS].numpy())
+    if not recorder.truth_done or recorder.truth_failed:
+        emit("truth", root=None, **gradient_truth(model, (own[:64].to(device),)))
+    ask("own_gradients", behaviour.own_gradients, model, own, labels_of(train, TRAIN_ROWS), device)
+    flow = ask("flow", behaviour.flow, model, own, device)
+    used = set((flow or {}).get("used", []))
+    parameters = [
+        {
+            "name": name,
+            "shape": list(p.shape),
+            "trainable": p.requires_grad,
+            "device": str(p.device),
+            "dtype": str(p.dtype).removeprefix("torch."),
+            "moved": relation["moved"].get(name),
+            "called": name in used or flow is None,
+        }
+        for name, p in model.named_parameters()
+    ]
+    emit("parameters", items=parameters)
+    ask("amplify", behaviour.amplify, model, own[:64], device, (flow or {}).get("last"))
+
+

@@ -1,0 +1,201 @@
+"""Start one child and see it to its end: time, memory and disk watched from outside, its whole process tree ended at the end.
+
+Works the same with and without POSIX; psutil does the looking. Reader threads keep draining both pipes, so that a child that prints without end
+neither blocks nor fills the parent's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POLL, GRACE = 0.05, 3.0
+EVIDENCE_LIMIT, OUTPUT_KEEP = 256 * 2**20, 16_384
+MARK = "GRADER_RUN"
+
+
+@dataclass
+class Ending:
+    """How the child ended: 'exit', or what the watch ended it for ('timeout', 'memory', 'disk', 'evidence')."""
+
+    why: str = "exit"
+    code: int | None = None
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+@dataclass
+class Limits:
+    """seconds of wall clock, megabytes of resident memory of the whole tree, megabytes in the run directory."""
+
+    seconds: float
+    memory_mb: int
+    disk_mb: int = 1024
+
+
+@dataclass
+class Drain:
+    """Reads a pipe to its end and keeps what is wanted of it."""
+
+    stream: IO[bytes]
+    limit: int
+    ring: bool
+    data: bytearray = field(default_factory=bytearray)
+    total: int = 0
+    thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin reading in a thread."""
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self) -> None:
+        while chunk := self.stream.read1(65536):  # type: ignore[attr-defined] # Popen's pipes are BufferedReaders
+            self.total += len(chunk)
+            if self.ring:
+                self.data += chunk
+                if len(self.data) > 4 * self.limit:
+                    del self.data[: -self.limit]
+            elif self.total <= self.limit:
+                self.data += chunk
+
+
+class Child:
+    """One child process, from start to the end of its process tree."""
+
+    def __init__(self, job: bytes, folder: Path, limits: Limits, token: str, *, gpu: bool) -> None:
+        """job: the line for its standard input; folder: its run directory and working directory; gpu: keep the environment's devices visible."""
+        self._folder = folder
+        self._limits = limits
+        self._token = token
+        environment = dict(os.environ)
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+            environment[name] = "1"
+        environment |= {MARK: token, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:replace", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        if not gpu:
+            environment.setdefault("CUDA_MODULE_LOADING", "LAZY")
+        self._began = time.monotonic()
+        self._process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler=0", "-c", "from grader.run.child import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder / "work",
+            env=environment,
+            start_new_session=os.name == "posix",
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None  # noqa: S101, PT018 - for mypy: PIPE was asked for
+        self.evidence = Drain(self._process.stdout, EVIDENCE_LIMIT, ring=False)
+        self.output = Drain(self._process.stderr, OUTPUT_KEEP, ring=True)
+        self.evidence.start()
+        self.output.start()
+        try:
+            self._process.stdin.write(job + b"\n")
+            self._process.stdin.close()
+        except OSError:
+            pass  # it died at once: its exit code says so
+        self._ending: Ending | None = None
+
+    def poll(self) -> Ending | None:
+        """The ending, or None while it runs within its limits."""
+        if self._ending is None:
+            why = "exit" if self._process.poll() is not None else self._beyond()
+            if why is not None:
+                self._finish(why)
+        return self._ending
+
+    def pause(self) -> None:
+        """Sleep until the next look, or until the child ends."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(POLL)
+
+    def kill(self) -> None:
+        """End the whole tree now."""
+        if self._ending is None:
+            self._finish("killed")
+
+    def _beyond(self) -> str | None:
+        if time.monotonic() - self._began > self._limits.seconds:
+            return "timeout"
+        used = self._resident()
+        self._peak = max(getattr(self, "_peak", 0.0), used)
+        if used > self._limits.memory_mb:
+            return "memory"
+        if self.evidence.total > EVIDENCE_LIMIT:
+            return "evidence"
+        now = time.monotonic()
+        if now - getattr(self, "_looked", 0.0) > 1.0:
+            self._looked = now
+            if _folder_mb(self._folder) > self._limits.disk_mb:
+                return "disk"
+        return None
+
+    def _resident(self) -> float:
+        total = 0
+        try:
+            root = psutil.Process(self._process.pid)
+            tree = [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return 0.0
+        for process in tree:
+            try:
+                info = process.memory_info()
+                total += info.rss - getattr(info, "shared", 0)
+            except psutil.Error:
+                continue
+        return total / 2**20
+
+    def _finish(self, why: str) -> None:
+        code = self._process.poll()
+        seconds = time.monotonic() - self._began
+        self._end_tree()
+        if code is None:
+            code = self._process.wait()
+        for drain in (self.evidence, self.output):
+            if drain.thread is not None:
+                drain.thread.join(GRACE)
+        self._ending = Ending(why, code, seconds, getattr(self, "_peak", 0.0))
+
+    def _end_tree(self) -> None:
+        """End the child, its children, and whatever of this run has left the tree (known by the mark in its environment)."""
+        doomed: dict[int, psutil.Process] = {}
+        try:
+            root = psutil.Process(self._process.pid)
+            doomed |= {p.pid: p for p in [root, *root.children(recursive=True)]}
+        except psutil.Error:
+            pass  # it is gone already; strays are found below
+        if os.name == "posix":
+            for process in psutil.process_iter():
+                try:
+                    if process.environ().get(MARK) == self._token and process.pid != os.getpid():
+                        doomed[process.pid] = process
+                except (psutil.Error, OSError):
+                    continue
+        for process in doomed.values():
+            try:
+                process.kill()
+            except psutil.Error:
+                continue
+
+
+def _folder_mb(folder: Path) -> float:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - os.walk gives strings, and this runs once a second
+            except OSError:
+                continue
+    return total / 2**20

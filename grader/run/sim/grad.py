@@ -1,0 +1,125 @@
+"""Gradients: made by PyTorch's C++ engine, out of sight of any torch-function mode, and yet on the device of what they belong to.
+
+`.grad` is easy (a gradient is where its tensor is). For everything that looks at gradients in the middle of a backward pass (hooks of tensors,
+modules and graph nodes, a custom autograd.Function, retained graphs) a dispatch mode is pushed for the length of the pass: it sees the engine's
+own operations and passes the tag on. The engine runs them in the calling thread, where the modes are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.run.sim.legacy import spelled
+from grader.run.sim.place import CUDA, HOST, SAW_CUDA, SAW_HOST, SAW_HOST_SCALAR, mark, on_cuda, place_of, put, scan, storage_of, tensors_in
+
+
+class _Passing(TorchDispatchMode):
+    """Results of operations on GPU tensors are on the GPU."""
+
+    def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del kinds
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+            result = func(*args, **(kwargs or {}))
+            saw = scan(args)
+            if saw & SAW_CUDA:
+                mark(result, [storage_of(t) for t in tensors_in(args) if not on_cuda(t)] if saw & (SAW_HOST | SAW_HOST_SCALAR) else ())
+        return result
+
+
+def seeing(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..., Any]:
+    """A function of torch.autograd that runs with our mode on: `loss.backward()` gets there through one that had switched it off."""
+
+    @functools.wraps(original)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if mode in _get_current_function_mode_stack():
+            return original(*args, **kwargs)
+        with mode:
+            return original(*args, **kwargs)
+
+    return run
+
+
+def engine(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..., Any]:
+    """The entry to the autograd engine, with both our modes on inside."""
+    inner = seeing(original, mode)
+
+    @functools.wraps(original)
+    def run(outputs: Any, gradients: Any, *args: Any, **kwargs: Any) -> Any:
+        _check_roots(outputs, gradients)
+        with _Passing():
+            return inner(outputs, gradients, *args, **kwargs)
+
+    return run
+
+
+def _check_roots(outputs: Any, gradients: Any) -> None:
+    """The gradients a pass starts from must be where the outputs are; the engine itself moves those without dimensions."""
+    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+        for number, (output, gradient) in enumerate(zip(outputs, gradients or (), strict=False)):
+            if not (isinstance(output, torch.Tensor) and isinstance(gradient, torch.Tensor)):
+                continue
+            expected, found = on_cuda(output), on_cuda(gradient)
+            if expected != found and gradient.dim():
+                names = {True: "cuda:0", False: "cpu"}
+                raise RuntimeError(f"invalid gradient at index {number} - expected device {names[expected]} but got {names[found]}")
+
+
+def get_grad(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+    """`tensor.grad`: where the tensor is."""
+    gradient = func(*args)
+    if gradient is not None and on_cuda(args[0]) and place_of(gradient) != HOST:
+        mark(gradient)
+    return gradient
+
+
+def set_grad(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+    """`tensor.grad = gradient`: refused across devices."""
+    tensor, gradient = args
+    if isinstance(gradient, torch.Tensor) and on_cuda(tensor) != on_cuda(gradient):
+        kinds = ["cuda" if on_cuda(t) else "cpu" for t in (gradient, tensor)]
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{kinds[0]}' to a tensor with device type '{kinds[1]}'. "
+            "Please ensure that the gradient and the tensor are on the same device"
+        )
+    return func(*args)
+
+
+def set_data(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+    """`tensor.data = other`: allowed across devices; a gradient that is there already stays where it was."""
+    tensor, data = args
+    gradient = tensor.grad if tensor.is_leaf else None
+    if gradient is not None and on_cuda(tensor) != on_cuda(data):
+        put(gradient, CUDA if on_cuda(tensor) else HOST)
+    return func(*args)
+
+
+def register_hook(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`tensor.register_hook(hook)`: the hook sees a gradient on the tensor's device, and may not answer with one of the other."""
+    tensor, hook = (*args, *kwargs.values())
+    if not on_cuda(tensor):
+        return func(tensor, hook)
+
+    @functools.wraps(hook)
+    def seen(gradient: torch.Tensor) -> Any:
+        answer = hook(mark(gradient))
+        if isinstance(answer, torch.Tensor) and not on_cuda(answer):
+            raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {spelled(gradient)} got {spelled(answer)})")
+        return answer
+
+    return func(tensor, seen)
+
+
+def gradients(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`torch.autograd.grad`: each gradient is where its input is."""
+    result = func(*args, **kwargs)
+    inputs = args[1] if len(args) > 1 else kwargs["inputs"]
+    for tensor, gradient in zip(tensors_in(inputs), result.values() if isinstance(result, dict) else result, strict=False):
+        if isinstance(gradient, torch.Tensor) and on_cuda(tensor):
+            mark(gradient)
+    return result
