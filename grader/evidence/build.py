@@ -185,9 +185,7 @@ def _samples(records: Records, relation: dict[str, Any]) -> tuple[LossSample, ..
         rank = 3 if keys & own else 2 if not keys & set(inside) and keys != {"-1"} else 1 if keys & set(inside) else 0
         if r["step"] not in best or rank >= best[r["step"]][0]:
             best[r["step"]] = (rank, r)
-    return tuple(
-        LossSample(step, tuple(tuple(row) for row in r["z"]), tuple(tuple(row) for row in r["g"])) for step, (_, r) in sorted(best.items())
-    )
+    return tuple(LossSample(step, tuple(tuple(row) for row in r["z"]), tuple(tuple(row) for row in r["g"])) for step, (_, r) in sorted(best.items()))
 
 
 def _measure(logits: dict[str, NDArray[np.float32]], data_dir: Path) -> tuple[dict[str, float], dict[str, float]]:

@@ -10,7 +10,12 @@ from grader.evidence.records import Crash, Outcome, Place
 if TYPE_CHECKING:
     from grader.evidence.build import Records, RunRecord
 
-STAGES = {"import": "while the file was imported", "main": "in main", "probes": "while the returned model was questioned", "": "before the file was imported"}
+STAGES = {
+    "import": "while the file was imported",
+    "main": "in main",
+    "probes": "while the returned model was questioned",
+    "": "before the file was imported",
+}
 
 
 def crash_from(record: dict[str, Any], lines: list[str]) -> Crash:

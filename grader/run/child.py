@@ -103,7 +103,7 @@ def _run(job: dict[str, Any], emit: Callable[..., None]) -> None:
 
 
 def _other_writers(source: str) -> list[Any]:
-    """tensorboardX writers, where the submission mentions them (its import is not free)."""
+    """TensorboardX writers, where the submission mentions them (its import is not free)."""
     if "tensorboardX" not in source:
         return []
     try:
@@ -163,7 +163,12 @@ def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit:
             except TypeError:
                 code = getattr(entry, "__code__", None)
                 line = code.co_firstlineno if code is not None and code.co_filename == job["file"] else None
-                emit("contract", what=f"main{signature} cannot be called with data_dir, log_dir, device and epochs ({error})", expected=SIGNATURE, line=line)
+                emit(
+                    "contract",
+                    what=f"main{signature} cannot be called with data_dir, log_dir, device and epochs ({error})",
+                    expected=SIGNATURE,
+                    line=line,
+                )
                 return None
     try:
         model = entry(*values.values()) if by_position else entry(**values)
@@ -175,7 +180,11 @@ def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit:
         emit("contract", what=f"main returned {kind}", expected=f"{SIGNATURE}: the trained model")
         return None
     if not callable(getattr(module, "eval_transform", None)):
-        emit("contract", what="the file offers no eval_transform", expected="eval_transform: a callable, PIL image (mode L, 28x28) -> float tensor (1, 28, 28)")
+        emit(
+            "contract",
+            what="the file offers no eval_transform",
+            expected="eval_transform: a callable, PIL image (mode L, 28x28) -> float tensor (1, 28, 28)",
+        )
         return None
     return model
 

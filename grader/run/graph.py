@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from grader.run.norms import NORMS, LastNorm
 from grader.run.ops import LINEAR, POSITIONAL, RECURRENT, RESHAPES, WEIGHTED, name_of
 from grader.run.tensors import flat
 
@@ -47,6 +48,7 @@ class FlowMode(TorchFunctionMode):
         self.used: list[str] = []
         self.first_weight: str | None = None
         self.first_input: torch.Tensor | None = None
+        self._norm = LastNorm()
         self.images: list[tuple[str, torch.Tensor]] = []
 
     def node(self, tensor: torch.Tensor) -> Node:
@@ -67,6 +69,8 @@ class FlowMode(TorchFunctionMode):
         outputs = list(flat(result))
         if not outputs:
             return result
+        if func in NORMS and self.first_weight is None:
+            self._norm.see(func, args, kwargs, result)
         name = name_of(func)
         if name in {"__get__"}:
             outputs = [t for t in outputs if id(t) not in self.nodes]
@@ -77,7 +81,8 @@ class FlowMode(TorchFunctionMode):
             weights = self._weights(func, inputs, before)
             if weights:
                 self.first_weight = weights[0]
-                self.first_input = next((t for t, n in zip(inputs, before, strict=True) if n.data), None)
+                given = next((t for t, n in zip(inputs, before, strict=True) if n.data), None)
+                self.first_input = None if given is None else self._norm.without_affine(given)
         for tensor in outputs:
             self._keep.append(tensor)
             self.nodes[id(tensor)] = made

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from grader.run.recorder import LOOSE, Recorder, Root
+from grader.run.steps import LOOSE, Root
 from grader.run.tensors import norms, plain, quiet
 
 if TYPE_CHECKING:
     from torch import nn
 
     from grader.run.params import Track
+    from grader.run.recorder import Recorder
 
 ALONG = 0.3
 """Least cosine between the way to the returned weights and the way of the training: averages and checkpoints measure 0.6 and more, a fresh model 0.05."""

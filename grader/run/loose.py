@@ -62,7 +62,7 @@ class LooseWeights:
     def weight_of(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operand | None:
         """Input and weight of a weighted operation, None where neither side is a parameter."""
         tensors = list(flat((args, kwargs)))
-        if len(tensors) < 2:  # noqa: PLR2004 - a product has two sides
+        if len(tensors) < 2:
             return None
         if func in POSITIONAL:
             return Operand(tensors[0], _leaf(tensors[1]) if _leaf(tensors[1]) is not None else tensors[1])  # type: ignore[arg-type] # second branch is a tensor

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the field's own name for it
 from torch.overrides import TorchFunctionMode
 
+from grader.run.norms import NORMS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -71,11 +73,12 @@ def name_of(func: Any) -> str:
 class OpMode(TorchFunctionMode):
     """Show weighted operations and losses to `seen`, and everything to `tracing` while that is set."""
 
-    def __init__(self, weighted: Callable[..., None], loss: Callable[..., None]) -> None:
-        """weighted(func, args, kwargs) and loss(func, args, kwargs) are called before the operation runs."""
+    def __init__(self, weighted: Callable[..., None], loss: Callable[..., None], norm: Callable[..., None]) -> None:
+        """weighted(func, args, kwargs) and loss(func, args, kwargs) are called before the operation runs, norm with its result after it."""
         super().__init__()
         self._weighted = weighted
         self._loss = loss
+        self._norm = norm
         self.tracing: Callable[..., Any] | None = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -85,6 +88,7 @@ class OpMode(TorchFunctionMode):
             self._weighted(func, args, kwargs)
         elif func in LOSSES:
             self._loss(func, args, kwargs)
-        if self.tracing is not None:
-            return self.tracing(func, args, kwargs)
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs) if self.tracing is None else self.tracing(func, args, kwargs)
+        if func in NORMS:
+            self._norm(func, args, kwargs, result)
+        return result

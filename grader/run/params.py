@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-
 class Track:
     """The history of one set of named tensors.
 
@@ -50,7 +49,7 @@ class Track:
             if moved == 0.0:
                 return 0.0, None
             before = self.size
-            torch._foreach_copy_(self.last, now)  # noqa: SLF001
+            torch._foreach_copy_(self.last, now)
             back = self._remember(now, step)
             return moved / max(before, 1e-12), back
 
@@ -63,4 +62,3 @@ class Track:
         if back is None and self.finite:
             self.states[key] = step
         return back
-

@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.evidence.build import RunRecord, build, not_run
 from grader.evidence.records import Outcome, Place
+from grader.run.folders import remove
 from grader.run.process import Child, Ending, Limits
 from grader.run.vet import RejectedError, read_source, vet
 
@@ -31,6 +30,10 @@ FILE = "train.py"
 
 class GraderError(Exception):
     """Our own failure; the message names the remedy."""
+
+
+class DeviceError(GraderError):
+    """The device that was asked for does not exist here."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Handle:
             self._start(name, wants)
 
     def _start(self, name: str, wants: str) -> None:
-        assert self._folder is not None  # noqa: S101 - for mypy: made in __init__
+        assert self._folder is not None
         from grader.data.heldout import load_heldout, perturb
 
         folder = self._folder / name
@@ -153,7 +156,7 @@ class Handle:
                 self._keep(leg, record)
                 if made.unavailable:
                     msg = f"--device {self._options.device}: PyTorch sees no CUDA device here. Use --device auto, cpu or sim."
-                    raise GraderError(msg)
+                    raise DeviceError(msg)
                 if made.outcome is not Outcome.FINISHED and len(evidence) == 1:
                     break
             return evidence
@@ -188,7 +191,7 @@ class Handle:
             leg.child.kill()
         self._legs = []
         if self._folder is not None:
-            _remove(self._folder)
+            remove(self._folder)
             self._folder = None
 
     def __enter__(self) -> Handle:
@@ -198,30 +201,6 @@ class Handle:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leave nothing behind."""
         self.close()
-
-
-def _remove(folder: Path) -> None:
-    """Remove a run directory, also where the submission took away its permissions; a file still held open (Windows) gets a second chance."""
-
-    def again(function: object, path: str, _: BaseException) -> None:
-        try:
-            os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120 - rmtree hands over strings
-            os.chmod(path, 0o700)  # noqa: PTH101
-            if callable(function):
-                function(path)
-        except OSError:
-            return
-
-    for _ in range(3):
-        import sys
-
-        if sys.version_info >= (3, 12):
-            shutil.rmtree(folder, onexc=again)
-        else:
-            shutil.rmtree(folder, onerror=lambda f, p, info: again(f, p, info[1]))
-        if not folder.exists():
-            return
-        time.sleep(0.2)
 
 
 def start(lesson: Lesson, submission: Path, options: RunOptions) -> Handle:

@@ -82,7 +82,13 @@ class Child:
         environment = dict(os.environ)
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
             environment[name] = "1"
-        environment |= {MARK: token, "MPLBACKEND": "Agg", "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8:replace", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= {
+            MARK: token,
+            "MPLBACKEND": "Agg",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONIOENCODING": "utf-8:replace",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         if not gpu:
             environment.setdefault("CUDA_MODULE_LOADING", "LAZY")
@@ -96,7 +102,7 @@ class Child:
             env=environment,
             start_new_session=os.name == "posix",
         )
-        assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None  # noqa: S101, PT018 - for mypy: PIPE was asked for
+        assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None  # noqa: PT018 - for mypy: PIPE was asked for
         self.evidence = Drain(self._process.stdout, EVIDENCE_LIMIT, ring=False)
         self.output = Drain(self._process.stderr, OUTPUT_KEEP, ring=True)
         self.evidence.start()
@@ -166,6 +172,8 @@ class Child:
         for drain in (self.evidence, self.output):
             if drain.thread is not None:
                 drain.thread.join(GRACE)
+            if drain.thread is None or not drain.thread.is_alive():
+                drain.stream.close()
         self._ending = Ending(why, code, seconds, getattr(self, "_peak", 0.0))
 
     def _end_tree(self) -> None:

@@ -6,11 +6,8 @@ the next change of the parameters. Early steps are recorded in full, later ones 
 
 from __future__ import annotations
 
-import functools
 import math
-import traceback
 import weakref
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,74 +15,16 @@ from torch import nn
 
 from grader.run.gradients import GradientTap, OutputTap
 from grader.run.loose import LooseWeights
+from grader.run.norms import LastNorm
 from grader.run.ops import OpMode
 from grader.run.params import Track
+from grader.run.steps import EMPTY, LOOSE, Pending, Root, add_moments, guarded, is_sampled
 from grader.run.tensors import flat, is_wrapped, moments, plain, quiet, ten_wide
 from grader.run.trace import Tracer
 from grader.run.truth import gradient_truth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-DENSE, SPARSE = 10, 1.25
-LOOSE = -1
-EMPTY = (0, 0.0, 0.0, math.inf, -math.inf)
-
-
-def guarded(method: Callable[..., None]) -> Callable[..., None]:
-    """A failure of the recorder must not become a failure of the submission: write it down as ours and stop observing."""
-
-    @functools.wraps(method)
-    def run(self: Recorder, *args: Any) -> None:
-        if self.broken:
-            return
-        try:
-            method(self, *args)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is our bug; it is reported as one
-            self.broken = True
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            self.emit("fault", what=f"{type(error).__name__}: {error}"[:300], where=f"{where.name}:{where.lineno}")
-
-    return run
-
-
-def is_sampled(step: int) -> bool:
-    """Steps 0 to 9, then ever sparser (each about a quarter further than the last)."""
-    if step < DENSE:
-        return True
-    edge = DENSE
-    while edge < step:
-        edge = math.ceil(edge * SPARSE)
-    return edge == step
-
-
-@dataclass
-class Root:
-    """A module that was called from outside any other module."""
-
-    key: int
-    module: weakref.ref[nn.Module]
-    kind: str
-    track: Track = field(default_factory=Track)
-    moments: dict[str, list[float]] = field(default_factory=dict)
-    fresh: list[float] = field(default_factory=lambda: list(EMPTY))
-    first_done: bool = False
-    largest: int = 0
-
-
-@dataclass
-class Pending:
-    """The step that is being observed."""
-
-    roots: dict[int, Root] = field(default_factory=dict)
-    rows: int = 0
-    loss: float | None = None
-    backward: bool = False
-    optimiser: bool = False
-    lr: float | None = None
-    finite: bool = True
-    parameter_device: str = "?"
-    input_device: str = "?"
+    from collections.abc import Callable
 
 
 class Recorder:
@@ -105,7 +44,8 @@ class Recorder:
         self.outputs = OutputTap()
         self.loose = LooseWeights()
         self.loose_track = Track()
-        self.mode = OpMode(self._on_weighted, self._on_loss)
+        self.last_norm = LastNorm()
+        self.mode = OpMode(self._on_weighted, self._on_loss, self._on_norm)
         self.truth_done = self.truth_failed = False
         self.trained: set[int] = set()
         self.broken = False
@@ -124,6 +64,7 @@ class Recorder:
             if self.pending.backward or self.pending.optimiser or not self.autograd_seen:
                 self.settle()
             root.first_done = False
+            self.last_norm.forget()
             self._begin(root, module, args)
         self.tracer.enter(module, args, self.stack, self.mode)
 
@@ -199,15 +140,21 @@ class Recorder:
             if operand is not None and operand.weight.dim() > 1:
                 root.first_done = True
                 with quiet():
-                    new = moments(operand.input)
+                    new = moments(self.last_norm.without_affine(operand.input))
                 if torch.is_grad_enabled() or not self.autograd_seen:
                     add_moments(root.fresh, new)
                 else:
                     add_moments(root.moments.setdefault("eval", list(EMPTY)), new)
 
     @guarded
+    def _on_norm(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        root = self.roots.get(id(self.stack[0])) if self.stack else None
+        if root is not None and not root.first_done and not self.paused and not is_wrapped(result):
+            self.last_norm.see(func, args, kwargs, result)
+
+    @guarded
     def _on_loss(self, _func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self.paused or self.stack[:1] and id(self.stack[0]) in self.roots:
+        if self.paused or (self.stack[:1] and id(self.stack[0]) in self.roots):
             return
         wide = ten_wide(args[:1] or list(kwargs.values())[:1])
         if wide is not None and wide.requires_grad and not is_wrapped(wide) and is_sampled(self.step):
@@ -288,12 +235,3 @@ class Recorder:
         for sample in self.outputs.take():
             self.emit("sample", step=index, **sample)
         self.step += 1
-
-
-def add_moments(into: list[float], new: Sequence[float]) -> None:
-    """Add (count, sum, sum of squares, low, high) to a running list of the same."""
-    into[0] += new[0]
-    into[1] += new[1]
-    into[2] += new[2]
-    into[3] = min(into[3], new[3])
-    into[4] = max(into[4], new[4])

@@ -38,10 +38,9 @@ def simulated_cuda() -> Iterator[None]:
         apply(patches, mode)
         simulating(active=True)
         patches.callback(simulating, active=False)
-        with mode:
-            with Patches() as inner:
-                keep_default_device(inner)
-                yield
+        with mode, Patches() as inner:
+            keep_default_device(inner)
+            yield
 
 
 def is_simulated(tensor: torch.Tensor) -> bool:

@@ -83,6 +83,6 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 def ten_wide(value: Any) -> torch.Tensor | None:
     """The first float tensor of shape (rows, 10) in a value, or None."""
     for tensor in flat(value):
-        if tensor.dim() == 2 and tensor.shape[1] == 10 and tensor.is_floating_point():  # noqa: PLR2004 - ten classes
+        if tensor.dim() == 2 and tensor.shape[1] == 10 and tensor.is_floating_point():
             return tensor
     return None

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 512 * 2**20
 REACHING = frozenset(
-    {"sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "ctypes.dlopen", "ctypes.dlsym", "ctypes.string_at"}
+    {
+        "sys._getframe",
+        "sys._current_frames",
+        "gc.get_objects",
+        "gc.get_referrers",
+        "gc.get_referents",
+        "ctypes.dlopen",
+        "ctypes.dlsym",
+        "ctypes.string_at",
+    }
 )
 
 

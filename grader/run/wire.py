@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-
 def open_wire(descriptor: int, key: bytes) -> Callable[..., None]:
     """Return emit(kind, **fields), which writes one signed, flushed line to the descriptor.
 

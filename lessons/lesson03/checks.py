@@ -38,8 +38,8 @@ OTHER = "no cross-entropy"
 def _misfit(g: NDArray[np.float64], d: NDArray[np.float64], label: NDArray[np.int64]) -> float:
     """How badly rows of g are positive multiples of rows of d, one factor a class (class weights)."""
     size = np.linalg.norm(d, axis=1)
-    use = size > 1e-3  # noqa: PLR2004 - a row that is all but learnt says nothing
-    if use.sum() < 4:  # noqa: PLR2004 - too few rows to judge
+    use = size > 1e-3
+    if use.sum() < 4:
         return math.nan
     g, d, label, size = g[use], d[use], label[use], size[use]
     factor = (g * d).sum(axis=1) / size**2
@@ -55,7 +55,7 @@ def family(sample: LossSample) -> tuple[str, float]:
     z, g = np.asarray(sample.outputs, dtype=np.float64), np.asarray(sample.gradients, dtype=np.float64)
     fine = np.isfinite(z).all(axis=1) & np.isfinite(g).all(axis=1) & (np.abs(g).max(axis=1) > 0)
     z, g = z[fine], g[fine]
-    if len(z) < 4:  # noqa: PLR2004 - too few rows to judge
+    if len(z) < 4:
         return OTHER, math.nan
     label = g.argmin(axis=1)
     onehot = np.eye(10)[label]
@@ -71,7 +71,7 @@ def family(sample: LossSample) -> tuple[str, float]:
             misfit = _misfit(g, direction, label)
             if misfit < best[1]:
                 best = (name, misfit)
-    if best[0] == NLL and np.abs(np.log(np.exp(z - z.max(axis=1, keepdims=True)).sum(axis=1)) + z.max(axis=1)).max() > 0.05:  # noqa: PLR2004 - not normalised
+    if best[0] == NLL and np.abs(np.log(np.exp(z - z.max(axis=1, keepdims=True)).sum(axis=1)) + z.max(axis=1)).max() > 0.05:
         return NLL_RAW, best[1]
     return best
 
@@ -84,7 +84,7 @@ def _rows(samples: tuple[LossSample, ...]) -> NDArray[np.float64]:
 def _probabilities(z: NDArray[np.float64]) -> float | None:
     """The constant row sum of non-negative scores (1 for probabilities), or None."""
     sums = z.sum(axis=1)
-    if len(z) and z.min() > -1e-6 and sums.std() < 1e-3 * max(sums.mean(), 1e-6):  # noqa: PLR2004 - float32 rounding
+    if len(z) and z.min() > -1e-6 and sums.std() < 1e-3 * max(sums.mean(), 1e-6):
         return float(sums.mean())
     return None
 
@@ -111,7 +111,7 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
     if total is not None and main == NLL_RAW:
         saw = f"the loss takes its input for log-probabilities, and receives rows of non-negative numbers that sum to {total:.3f}: it is negative"
         return Failed(saw, expected, None, step, misfit, MISFIT)
-    if len(wrong) > 0.2 * len(names):  # noqa: PLR2004 - a fifth: one family cannot explain the training
+    if len(wrong) > 0.2 * len(names):
         name = NLL_RAW if wrong.count(NLL_RAW) > len(wrong) / 2 else OTHER
         saw = (
             "the loss takes its input for log-probabilities, and receives something else"
@@ -129,7 +129,7 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
 
 def _normalised(z: NDArray[np.float64]) -> bool:
     top = z.max(axis=1)
-    return bool(np.abs(np.log(np.exp(z - top[:, None]).sum(axis=1)) + top).max() < 1e-3)  # noqa: PLR2004 - float32 rounding
+    return bool(np.abs(np.log(np.exp(z - top[:, None]).sum(axis=1)) + top).max() < 1e-3)
 
 
 def _by_curve(evidence: Evidence, expected: str, step: str) -> Passed | Failed:
@@ -159,9 +159,9 @@ def logit_range(evidence: Evidence) -> Passed | Failed:
     growth = spreads[2] / spreads[1] if math.isfinite(spreads[2]) and spreads[1] > 0 else math.inf
     floor = math.log(1 + 9 * math.exp(-min(seen["widest"], 700.0))) if math.isfinite(seen["widest"]) else 0.0
     remark = None
-    if not log_of_output and seen["lse"] > 0.05:  # noqa: PLR2004 - log-probabilities have a log-sum-exp of 0
-        constant = seen["sum_std"] < 1e-3 * max(spreads[0], 1e-6)  # noqa: PLR2004 - float32 rounding
-        if constant and seen["low"] > -1e-6:  # noqa: PLR2004 - float32 rounding
+    if not log_of_output and seen["lse"] > 0.05:
+        constant = seen["sum_std"] < 1e-3 * max(spreads[0], 1e-6)
+        if constant and seen["low"] > -1e-6:
             saw = f"in training mode every row of scores is non-negative and sums to {seen['sum_mean']:.3f}"
             return Failed(saw, expected, None, step, growth, GROWTH)
         if growth < GROWTH and (constant or floor > MOST_FLOOR):

@@ -81,7 +81,12 @@ def gradient_true(evidence: Evidence) -> Passed | Failed:
     ratios = {t.name: t.measured / t.delivered for t in tested if t.delivered > 0}
     if not ratios:
         saw = evidence.truth_error or "no gradient to compare"
-        return Failed(f"the gradient could not be compared with the loss: {saw}", expected, None, "Call the model twice with the same batch: does it answer both times?")
+        return Failed(
+            f"the gradient could not be compared with the loss: {saw}",
+            expected,
+            None,
+            "Call the model twice with the same batch: does it answer both times?",
+        )
     off = {name: r for name, r in ratios.items() if not TRUE_LOW <= r <= TRUE_HIGH}
     worst = max(ratios, key=lambda n: abs(math.log(max(abs(ratios[n]), 1e-30))))
     if off:

@@ -62,7 +62,9 @@ def healthy_steps(evidence: Evidence) -> Passed | Failed:
     skipped = _irregular_skips(known)
     if skipped > SKIPS * len(known):
         saw = f"{skipped} of {len(known)} backward passes were followed by no update"
-        return Failed(saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS)
+        return Failed(
+            saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS
+        )
     moving = [u for u in known if u > 0]
     middle = median(moving) if moving else 0.0
     expected = f"a median update below {UPDATE:g} of the weights' norm"
@@ -87,7 +89,7 @@ def _irregular_skips(updates: list[float]) -> int:
             runs.append(current)
             current = 0
     usual = max(set(runs), key=runs.count) if runs else 0
-    if runs and runs.count(usual) >= 0.9 * len(runs):  # noqa: PLR2004 - the last run of an epoch may be shorter
+    if runs and runs.count(usual) >= 0.9 * len(runs):
         return sum(max(0, r - usual) for r in runs) + max(0, current - usual)
     return sum(runs) + current
 
@@ -99,7 +101,7 @@ def loss_falls(evidence: Evidence) -> Passed | Failed:
     losses = [s.loss for s in steps if s.loss is not None]
     if not losses:
         losses = list(evidence.scalars().series["Loss/train"].values) if "Loss/train" in evidence.scalars().series else []
-    if len(losses) < 5:  # noqa: PLR2004 - too few to speak of a curve
+    if len(losses) < 5:
         msg = "too few losses were seen"
         raise MissingEvidence(msg)
     width = max(1, len(losses) // 20)

@@ -33,7 +33,9 @@ def _standardised(kind: str, title: str, id_: str, when: str) -> Check:
     return Check(id_, title, "behaviour", function)
 
 
-input_training = _standardised("train", "In training, the first layer with weights sees standardised images", "input_training", "over the training images")
+input_training = _standardised(
+    "train", "In training, the first layer with weights sees standardised images", "input_training", "over the training images"
+)
 input_evaluation = _standardised(
     "heldout", "In evaluation, the first layer with weights sees standardised images", "input_evaluation", "over held-out images"
 )

@@ -1,6 +1,6 @@
 """Source text for submissions of the run room's tests."""
 
-HEAD = '''
+HEAD = """
 import os, sys, time, signal
 import torch
 from torch import nn
@@ -40,8 +40,8 @@ def fit(model, data_dir, log_dir, device="cpu", epochs=1, rate=0.1):
 def net():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 10))
 
-'''
-MAIN = '''
+"""
+MAIN = """
 def main(data_dir, log_dir, device="cpu", epochs=1):
     return fit(net().to(device), data_dir, log_dir, device, epochs)
-'''
+"""

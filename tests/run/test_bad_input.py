@@ -46,13 +46,37 @@ CASES = {
         "Odd in main",
     ),
     "sys.exit(0)": ("import sys\nsys.exit(0)\n", "exited", "sys.exit(0)"),
-    "sys.exit in main": ("import sys\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    sys.exit('PASSED')\n", "exited", "sys.exit('PASSED')"),
-    "os._exit(0)": ("import os\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os._exit(0)\n", "exited", "exit code 0 and without a result"),
-    "killed": ("import os, signal\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.kill(os.getpid(), signal.SIGTERM)\n", "killed", "SIGTERM"),
-    "segmentation fault": ("import os, signal\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.kill(os.getpid(), 11)\n", "killed", "SIGSEGV"),
+    "sys.exit in main": (
+        "import sys\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    sys.exit('PASSED')\n",
+        "exited",
+        "sys.exit('PASSED')",
+    ),
+    "os._exit(0)": (
+        "import os\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os._exit(0)\n",
+        "exited",
+        "exit code 0 and without a result",
+    ),
+    "killed": (
+        "import os, signal\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.kill(os.getpid(), signal.SIGTERM)\n",
+        "killed",
+        "SIGTERM",
+    ),
+    "segmentation fault": (
+        "import os, signal\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.kill(os.getpid(), 11)\n",
+        "killed",
+        "SIGSEGV",
+    ),
     "a list too large": ("def main(data_dir, log_dir, device='cpu', epochs=1):\n    raise MemoryError\n", "out of memory", "more memory"),
-    "a tensor too large": ("import torch\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    torch.empty(10**13)\n", "out of memory", "more memory"),
-    "a full disk": ("def main(data_dir, log_dir, device='cpu', epochs=1):\n    raise OSError(28, 'No space left on device')\n", "disk full", "could not write"),
+    "a tensor too large": (
+        "import torch\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    torch.empty(10**13)\n",
+        "out of memory",
+        "more memory",
+    ),
+    "a full disk": (
+        "def main(data_dir, log_dir, device='cpu', epochs=1):\n    raise OSError(28, 'No space left on device')\n",
+        "disk full",
+        "could not write",
+    ),
 }
 
 
@@ -94,7 +118,9 @@ def test_a_hundred_megabytes_of_prints_neither_block_nor_fill_anything(grade) ->
 
 
 def test_a_file_that_grows_too_large_is_an_error_of_the_submission(grade) -> None:
-    graded = grade("def main(data_dir, log_dir, device='cpu', epochs=1):\n    with open('x', 'wb') as f:\n        for _ in range(600):\n            f.write(b'x' * 2**20)\n")
+    graded = grade(
+        "def main(data_dir, log_dir, device='cpu', epochs=1):\n    with open('x', 'wb') as f:\n        for _ in range(600):\n            f.write(b'x' * 2**20)\n"
+    )
     assert "disk full" == graded.status
 
 
@@ -119,12 +145,18 @@ def test_paths_with_spaces_and_other_letters(grade, tmp_path: Path) -> None:
 
 
 def test_a_deleted_log_directory_is_seen(grade) -> None:
-    source = HEAD + "import shutil\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    model = fit(net(), data_dir, log_dir)\n    shutil.rmtree(log_dir)\n    return model\n"
+    source = (
+        HEAD
+        + "import shutil\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    model = fit(net(), data_dir, log_dir)\n    shutil.rmtree(log_dir)\n    return model\n"
+    )
     assert "log_present" in grade(source).verdict.failing
 
 
 def test_an_open_writer_is_seen(grade) -> None:
-    source = HEAD + "kept = []\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    kept.append(SummaryWriter(log_dir))\n    return fit(net(), data_dir, log_dir)\n"
+    source = (
+        HEAD
+        + "kept = []\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    kept.append(SummaryWriter(log_dir))\n    return fit(net(), data_dir, log_dir)\n"
+    )
     assert "log_present" in grade(source).verdict.failing
 
 
@@ -153,7 +185,9 @@ OUTPUTS = {
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_outputs_of_the_wrong_shape_dtype_or_class(grade, name: str) -> None:
     expression, sentence = OUTPUTS[name]
-    source = HEAD + f"""
+    source = (
+        HEAD
+        + f"""
 class Liar(torch.Tensor):
     pass
 
@@ -167,6 +201,7 @@ class Wrong(nn.Module):
 def main(data_dir, log_dir, device="cpu", epochs=1):
     return fit(Wrong(), data_dir, log_dir)
 """
+    )
     graded = grade(source)
     assert "failed" == graded.status
     assert "output_shape" == graded.verdict.failing[0]
@@ -176,7 +211,10 @@ def main(data_dir, log_dir, device="cpu", epochs=1):
 
 def test_nothing_of_a_run_stays_behind(grade) -> None:
     before = set(Path(tempfile.gettempdir()).glob("grader-*"))
-    grade(HEAD + "import stat\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.mkdir('locked')\n    open('locked/x', 'w').close()\n    os.chmod('locked', 0)\n    sys.exit(1)\n")
+    grade(
+        HEAD
+        + "import stat\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.mkdir('locked')\n    open('locked/x', 'w').close()\n    os.chmod('locked', 0)\n    sys.exit(1)\n"
+    )
     assert not set(Path(tempfile.gettempdir()).glob("grader-*")) - before
 
 

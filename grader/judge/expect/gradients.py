@@ -39,7 +39,9 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
         return Failed(saw, expected, None, "Print this weight's .grad right after the backward pass: None and zero are different faults.", 0.0, MOVED)
     known = [p for p in weights if p.moved is not None]
     if not known:
-        return Failed("the returned model's weights were never seen in training", expected, None, "Return the model that the loop trains, not another one.")
+        return Failed(
+            "the returned model's weights were never seen in training", expected, None, "Return the model that the loop trains, not another one."
+        )
     least = min(known, key=lambda p: p.moved or 0.0)
     return Passed(f"{len(weights)} weights, least moved {least.name} by {least.moved:.2g} of its size", None, least.moved, MOVED)
 

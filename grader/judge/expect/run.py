@@ -29,7 +29,7 @@ NEXT = {
 
 @check("run")
 def finishes(evidence: Evidence) -> Passed | Failed:
-    """main runs to its end and returns a model."""
+    """Main runs to its end and returns a model."""
     if evidence.outcome is Outcome.FINISHED:
         return Passed(f"main returned a {evidence.returned.get('type', 'model')} after {evidence.seconds:.0f} s")
     saw = evidence.sentence

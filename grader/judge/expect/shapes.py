@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from grader.evidence.view import MissingEvidence
 from grader.judge.check import check
 from grader.judge.verdict import Failed, Passed
 
@@ -23,7 +25,9 @@ def output_shape(evidence: Evidence) -> Passed | Failed:
         if crash is not None:
             where = crash.places[-1] if crash.places else None
             text = crash.message if crash.type == "ContractError" else f"{crash.type}: {crash.message}"
-            return Failed(" ".join(text.split())[:300], expected, where, "Call the returned model with one image and print the shape after each operation.")
+            return Failed(
+                " ".join(text.split())[:300], expected, where, "Call the returned model with one image and print the shape after each operation."
+            )
     sizes = evidence.values("batch_sizes")["sizes"]
     return Passed(f"(N, 10) for N = {', '.join(str(n) for n in sizes)}")
 
@@ -35,6 +39,9 @@ def batch_mates(evidence: Evidence) -> Passed | Failed:
     expected = f"the same scores alone and in a batch (a change below {MATES:g} of their spread)"
     step = "Feed one image alone, then the same image inside a batch, in eval mode: compare the two rows of scores."
     difference = seen["difference"]
+    if math.isnan(difference):
+        msg = "the scores are not finite, so that they cannot be compared"
+        raise MissingEvidence(msg)
     if not difference < MATES:
         return Failed(f"scores change by {difference:.2g} of their spread with the batch", expected, None, step, difference, MATES)
     return Passed(f"largest change {difference:.1g} of the spread", None, difference, MATES)

@@ -25,11 +25,18 @@ def log_present(evidence: Evidence) -> Passed | Failed:
     expected = "at least one event file in log_dir, closed before main returns"
     log = evidence.log
     if log is None or not log.files:
-        return Failed("no event file in log_dir", expected, None, "Look into the log directory after a run: is there a file named events.out.tfevents...?")
+        return Failed(
+            "no event file in log_dir", expected, None, "Look into the log directory after a run: is there a file named events.out.tfevents...?"
+        )
     if log.trouble:
         return Failed(log.trouble[0], expected, None, "Let TensorBoard show the directory: does it warn about a damaged file?")
     if evidence.writers.get("open"):
-        return Failed("a SummaryWriter was still open when main returned", expected, None, "Where is the writer closed? Its last events may never reach the disk.")
+        return Failed(
+            "a SummaryWriter was still open when main returned",
+            expected,
+            None,
+            "Where is the writer closed? Its last events may never reach the disk.",
+        )
     return Passed(f"{len(log.files)} event file{'s' if len(log.files) > 1 else ''}, closed")
 
 
@@ -76,7 +83,9 @@ def log_accuracy(evidence: Evidence) -> Passed | Failed:
     series = evidence.scalars().series.get("Accuracy/validation")
     measured = evidence.accuracies.get("validation")
     if series is None or not series.values or measured is None:
-        return Failed("no logged accuracy to compare", "Accuracy/validation in the log", None, "Open the run in TensorBoard: which tags are on the left?")
+        return Failed(
+            "no logged accuracy to compare", "Accuracy/validation in the log", None, "Open the run in TensorBoard: which tags are on the left?"
+        )
     nearest = min(series.values, key=lambda v: abs(v - measured) if math.isfinite(v) else math.inf)
     difference = abs(nearest - measured)
     expected = f"a logged accuracy within {TOLERANCE:g} of what the returned model scores on the same images ({measured:.3f} measured)"

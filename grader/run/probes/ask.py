@@ -71,7 +71,6 @@ def prepare(transform: Callable[[Any], Any], images: NDArray[np.uint8]) -> torch
     return torch.stack(rows).detach()
 
 
-
 def forward(model: nn.Module, batch: torch.Tensor, device: str) -> torch.Tensor:
     """The model's answer (N, 10) to a CPU batch, computed on `device`, without a graph, as float32 on the CPU."""
     with torch.no_grad():

@@ -5,14 +5,13 @@ from __future__ import annotations
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torchvision.datasets import MNIST
 
 from grader.evidence.codec import pack_floats
 from grader.run.lineage import first_moments, relate
 from grader.run.probes import behaviour
-from grader.run.truth import gradient_truth
 from grader.run.probes.ask import ContractError, forward_all, labels_of, prepare, to_bytes
+from grader.run.truth import gradient_truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,5 +95,3 @@ def question(
     ]
     emit("parameters", items=parameters)
     ask("amplify", behaviour.amplify, model, own[:64], device, (flow or {}).get("last"))
-
-

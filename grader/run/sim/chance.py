@@ -39,7 +39,7 @@ class Generator(Plain, metaclass=_GeneratorKind):  # type: ignore[misc, valid-ty
         """device: anything PyTorch takes for one."""
         on_gpu = device is not None and wants_cuda(device)
         made = super().__new__(cls, device="cpu" if on_gpu or device is None else device)
-        made._on_gpu = on_gpu  # noqa: SLF001 - our own class
+        made._on_gpu = on_gpu
         return made
 
     def __init__(self, device: Any = "cpu") -> None:

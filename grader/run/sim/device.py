@@ -51,9 +51,7 @@ def touch() -> None:
 def start() -> None:
     """Fail as CUDA does when a forked process wants to begin using the GPU."""
     if _Process.forked:
-        raise RuntimeError(
-            "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
-        )
+        raise RuntimeError("Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method")
 
 
 def check_index(index: int | None) -> int:

@@ -22,6 +22,11 @@ from grader.run.sim.place import CUDA, HOST, SAW_CUDA, SAW_HOST, SAW_HOST_SCALAR
 class _Passing(TorchDispatchMode):
     """Results of operations on GPU tensors are on the GPU."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether to guard every call against being compiled: nothing is compiled here (see `patches`), and the guard costs more than the call."""
+        return False
+
     def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
         del kinds
         with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
@@ -109,7 +114,9 @@ def register_hook(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     def seen(gradient: torch.Tensor) -> Any:
         answer = hook(mark(gradient))
         if isinstance(answer, torch.Tensor) and not on_cuda(answer):
-            raise RuntimeError(f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {spelled(gradient)} got {spelled(answer)})")
+            raise RuntimeError(
+                f"hook '{getattr(hook, '__name__', hook)}' has changed the type of value (was {spelled(gradient)} got {spelled(answer)})"
+            )
         return answer
 
     return func(tensor, seen)

@@ -57,7 +57,11 @@ def construct(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _on_gpu(func, args, kwargs)
     given = args[0] if args else kwargs.get("data")
     infers = func.__name__ in INFERRING
-    if infers and device is None and any(on_cuda(t) for t in ([given] if isinstance(given, torch.Tensor) else args[:2]) if isinstance(t, torch.Tensor)):
+    if (
+        infers
+        and device is None
+        and any(on_cuda(t) for t in ([given] if isinstance(given, torch.Tensor) else args[:2]) if isinstance(t, torch.Tensor))
+    ):
         return _on_gpu(func, args, {**kwargs, "device": GPU})
     if infers and device is not None and isinstance(given, torch.Tensor) and on_cuda(given):
         args = (place(given, to_gpu=False), *args[1:])

@@ -21,7 +21,7 @@ _T = torch.Tensor
 _PASSED: Final = (
     "size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "is_contiguous", "is_floating_point", "is_complex",
     "is_signed", "is_same_size", "is_set_to", "is_conj", "is_neg", "is_inference", "has_names", "data_ptr", "untyped_storage", "storage",
-    "_typed_storage", "item", "tolist", "__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__", "__hash__", "__format__", "__dir__",
+    "_typed_storage", "item", "tolist", "__len__", "__bool__", "__float__", "__int__", "__index__", "__complex__", "__hash__", "__dir__",
     "requires_grad_", "retain_grad", "detach", "detach_", "view", "view_as", "expand", "expand_as", "broadcast_to", "permute", "transpose", "t",
     "swapaxes", "swapdims", "movedim", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "unflatten", "unbind", "select", "narrow", "split", "chunk",
     "unfold", "as_strided", "diagonal", "__iter__", "copy_", "fill_", "set_", "backward", "register_post_accumulate_grad_hook", "__reduce_ex__",
@@ -82,6 +82,11 @@ def show(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _str(args[0], **kwargs)
 
 
+def formatted(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`f"{tensor}"`: a number where there are no dimensions, else what `repr` gives."""
+    return func(*args, **kwargs) if args[0].dim() == 0 else format(show(torch.Tensor.__repr__, args[:1], {}), *args[1:])
+
+
 def pack(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Packing and unpacking of sequences: the data stays where it is, the lengths are the host's."""
     data, lengths = args[0], args[1]
@@ -115,7 +120,7 @@ def _handlers() -> dict[Any, Handler]:
         "get_device": move.get_device, "numpy": move.to_numpy, "__array__": move.to_numpy, "__dlpack__": move.to_dlpack,
         "apply_": move.elementwise_python, "map_": move.elementwise_python, "map2_": move.elementwise_python,
         "__getitem__": index.get_item, "__setitem__": index.set_item, "index_put": index.index_put, "index_put_": index.index_put,
-        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show, "record_stream": nothing, "share_memory_": share,
+        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show, "__format__": formatted, "record_stream": nothing, "share_memory_": share,
         "_pack_padded_sequence": pack, "_pad_packed_sequence": pack,
     }  # fmt: skip
     for name, handler in found.items():

@@ -11,7 +11,6 @@ from grader.run.sim import legacy
 from grader.run.sim.device import GPU, as_device, touch, wants_cuda
 from grader.run.sim.place import CUDA, HOST, PINNED, on_cuda, place_of, put
 
-
 _META = (
     "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a "
     "different device."

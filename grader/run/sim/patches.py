@@ -48,8 +48,11 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
     patches.replace(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: ARG005 - a method
     patches.replace(torch.Tensor, "pin_memory", move.pin_memory, add=True)
     patches.replace(torch.Tensor, "is_pinned", move.is_pinned, add=True)
-    patches.replace(torch.utils._device.DeviceContext, "__torch_function__",  # noqa: SLF001 - where set_default_device lives
-                    make.default_device(torch.utils._device.DeviceContext.__torch_function__))  # noqa: SLF001
+    patches.replace(
+        torch.utils._device.DeviceContext,
+        "__torch_function__",
+        make.default_device(torch.utils._device.DeviceContext.__torch_function__),
+    )
     patches.replace(torch.autograd, "_engine_run_backward", grad.engine(torch.autograd._engine_run_backward, mode))  # noqa: SLF001
     patches.replace(torch.autograd, "_make_grads", grad.seeing(torch.autograd._make_grads, mode))  # noqa: SLF001
     patches.replace(torch._C, "_group_tensors_by_device_and_dtype", _grouping(torch._C._group_tensors_by_device_and_dtype))  # noqa: SLF001
@@ -65,6 +68,7 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
 
 def keep_default_device(patches: Patches) -> None:
     """Put the default device back at the end, if the script has set one."""
+
     def restore() -> None:
         if _default() is not before:
             torch.set_default_device(None if before is None else before.device)

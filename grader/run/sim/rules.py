@@ -44,7 +44,9 @@ def _kernel(method: str, *named: tuple[str, Any]) -> None:
             common = common or found
             if found != common:
                 if _NEW_WORDS:
-                    words = f"got {name} is on {found}, different from other tensors on {common} (when checking argument in method wrapper_CUDA_{method})"
+                    words = (
+                        f"got {name} is on {found}, different from other tensors on {common} (when checking argument in method wrapper_CUDA_{method})"
+                    )
                 else:
                     words = f"found at least two devices, {common} and {found}! (when checking argument for argument {name} in method wrapper_CUDA_{method})"
                 raise RuntimeError(f"Expected all tensors to be on the same device, but {words}")

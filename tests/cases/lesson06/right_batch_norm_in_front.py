@@ -1,5 +1,5 @@
 # right
-# Nothing is normalised in the data; a batch norm is the first layer and learns the statistics, for evaluation too.
+# Nothing is normalised in the data; a batch norm without a scale of its own is the first layer and gathers the statistics, for evaluation too.
 """Lesson 06: a small convolutional network for MNIST, with one transform for training and one for evaluation."""
 
 from pathlib import Path
@@ -19,7 +19,7 @@ class DigitNet(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.entrance = nn.BatchNorm2d(1)
+        self.entrance = nn.BatchNorm2d(1, affine=False)
         self.conv1 = nn.Conv2d(1, 8, kernel_size=5, stride=2)
         self.conv2 = nn.Conv2d(8, 16, kernel_size=5, stride=2)
         self.head = nn.Linear(16 * 4 * 4, 10)
