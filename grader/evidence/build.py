@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from grader.data.heldout import load_heldout
+from grader.data.idx import read_idx
 from grader.evidence.codec import BadLineError, decode, unpack_floats
 from grader.evidence.eventlog import read_event_log
 from grader.evidence.outcome import outcome_of
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What one leg's child left: its evidence stream, its exit, its prints, its log directory; plus the key and the source for reading them."""
+    """What one leg's child left: its evidence stream, its exit, its prints, its log directory; plus what the parent knew before it began.
+
+    key and source: for reading the stream; labels: of the held-out and the validation images, read before the submission ran.
+    """
 
     leg: str
     source: str
@@ -34,7 +39,7 @@ class RunRecord:
     seconds: float
     output: bytes
     log_dir: Path
-    data_dir: Path
+    labels: dict[str, NDArray[np.uint8]]
     peak_mb: float
     epochs: int = 1
 
@@ -89,7 +94,7 @@ def build(run: RunRecord) -> Evidence:
         return Evidence(**common)
     relation = records.one("returned")["relation"]
     logits = {r["set"]: unpack_floats(r) for r in records.all("logits")}
-    accuracies, losses = _measure(logits, run.data_dir)
+    accuracies, losses = _measure(logits, run.labels)
     measured = [t for t in records.all("truth") if "error" not in t]
     mine = [t for t in measured if str(t["root"]) in relation["roots"]] or [t for t in measured if t["root"] is None]
     truth = (mine or records.all("truth") or [{"error": "the model was not questioned that far"}])[0]
@@ -170,7 +175,7 @@ def _steps(records: Records, relation: dict[str, Any]) -> tuple[Step, ...]:
             if name in mine.get(root, {}):
                 gradients[mine[root][name]] = norm
         steps.append(
-            Step(r["i"], r["loss"], r["rows"], r["lr"], gradients, r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"])
+            Step(r["i"], r["loss"], r["rows"], r["lr"], gradients, r["changed"], r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"])
         )  # fmt: skip
     return tuple(steps)
 
@@ -188,26 +193,26 @@ def _samples(records: Records, relation: dict[str, Any]) -> tuple[LossSample, ..
     return tuple(LossSample(step, tuple(tuple(row) for row in r["z"]), tuple(tuple(row) for row in r["g"])) for step, (_, r) in sorted(best.items()))
 
 
-def _measure(logits: dict[str, NDArray[np.float32]], data_dir: Path) -> tuple[dict[str, float], dict[str, float]]:
-    import numpy as np
+def read_labels(data_dir: Path) -> dict[str, NDArray[np.uint8]]:
+    """Labels of the held-out and the validation images. To be called before a submission runs."""
+    raw = data_dir / "MNIST" / "raw" / "t10k-labels-idx1-ubyte"
+    return {"heldout": load_heldout()[1], "validation": read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))}
 
-    from grader.data.heldout import load_heldout
-    from grader.data.idx import read_idx
+
+def _measure(logits: dict[str, NDArray[np.float32]], known: dict[str, NDArray[np.uint8]]) -> tuple[dict[str, float], dict[str, float]]:
+    """Accuracy and cross-entropy of each set of scores; scores that are not finite score nothing."""
+    import numpy as np
 
     accuracies: dict[str, float] = {}
     losses: dict[str, float] = {}
     for name, z in logits.items():
-        if name == "heldout":
-            labels = load_heldout()[1]
-        else:
-            raw = data_dir / "MNIST" / "raw" / "t10k-labels-idx1-ubyte"
-            labels = read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))
-        labels = labels[: len(z)].astype(np.int64)
-        if len(labels) != len(z):
+        labels = known[name][: len(z)].astype(np.int64)
+        if len(labels) != len(z) or not len(z):
             continue
         wide = z.astype(np.float64)
-        accuracies[name] = float((np.nan_to_num(wide, nan=-np.inf).argmax(axis=1) == labels).mean()) if np.isfinite(wide).all() else 0.0
-        shifted = wide - wide.max(axis=1, keepdims=True)
-        picked = np.take_along_axis(shifted, labels[:, None], axis=1)[:, 0]
-        losses[name] = float((np.log(np.exp(shifted).sum(axis=1)) - picked).mean())
+        accuracies[name] = float((wide.argmax(axis=1) == labels).mean()) if np.isfinite(wide).all() else 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            shifted = wide - wide.max(axis=1, keepdims=True)
+            picked = np.take_along_axis(shifted, labels[:, None], axis=1)[:, 0]
+            losses[name] = float((np.log(np.exp(shifted).sum(axis=1)) - picked).mean())
     return accuracies, losses

@@ -104,7 +104,8 @@ class Step:
     rows: samples in the forward pass(es) of this step.  lr: the optimiser's (first group's) rate, None without an optimiser.
     gradients: norm per parameter name as backward delivered it (before clipping or a learner's hook); None: no gradient arrived.
         Empty on steps that were not sampled.
-    update: ||w_after - w_before|| / ||w_before|| over all parameters, None if unknown.
+    changed: whether any parameter changed, None if unknown.
+    update: ||w_after - w_before|| / ||w_before|| over all parameters, None where it was not measured.
     revisits: index of an earlier step whose exact parameters have come back, else None.
     finite: all of loss, outputs and parameters were finite.
     """
@@ -114,6 +115,7 @@ class Step:
     rows: int
     lr: float | None = None
     gradients: dict[str, float | None] = field(default_factory=dict)
+    changed: bool | None = None
     update: float | None = None
     revisits: int | None = None
     finite: bool = True

@@ -16,6 +16,7 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.run.fence import fence
 from grader.run.walls import audit_reaching, limit_resources
 from grader.run.wire import open_wire
 
@@ -74,6 +75,7 @@ def _run(job: dict[str, Any], emit: Callable[..., None]) -> None:
     limit_resources(job, gpu=real)
     emit("hello", torch=torch.__version__, torchvision=torchvision.__version__, python=sys.version.split()[0], device=device, simulated=simulated)
     images = np.load(job["images"], allow_pickle=False)
+    emit("fence", up=fence(Path(job["folder"]), [Path(p) for p in job["hidden"]], Path(job["temporary"])))
     random.seed(job["seed"])
     np.random.seed(job["seed"])  # noqa: NPY002 - the submission may use numpy's global generator
     torch.manual_seed(job["seed"])

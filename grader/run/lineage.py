@@ -33,10 +33,11 @@ def relate(recorder: Recorder, model: nn.Module) -> dict[str, Any]:
         loose_track = recorder.loose_track
         candidates: list[tuple[int, Track, list[tuple[str, torch.Tensor]]]] = []
         for root in recorder.roots.values():
-            module = root.module()
-            if module is not None:
-                candidates.append((root.key, root.track, list(module.named_parameters())))
+            named = root.named()
+            root.track.latest(named)
+            candidates.append((root.key, root.track, named))
         if loose_track.last:
+            loose_track.latest(recorder.loose.named(recorder.loose.closed))
             candidates.append((LOOSE, loose_track, list(zip(loose_track.names, loose_track.last, strict=True))))
         for key, track, named in candidates:
             names = {name: ids[id(p)] for name, p in named if id(p) in ids}
@@ -84,7 +85,7 @@ def _alike(track: Track, mine: dict[str, torch.Tensor]) -> dict[str, str]:
         return {}
     returned = [plain(p).to(last) for p, last in zip(mine.values(), track.last, strict=True)]
     names = dict(zip(track.names, mine, strict=True))
-    if tuple(norms(returned)) in track.states:
+    if track.seen(returned):
         return names
     ours = torch.cat([(r - f).double().flatten() for r, f in zip(returned, track.first, strict=True)])
     theirs = torch.cat([(t - f).double().flatten() for t, f in zip(track.last, track.first, strict=True)])

@@ -53,6 +53,7 @@ class LooseWeights:
     def __init__(self) -> None:
         """Nothing seen."""
         self.slots: list[torch.Tensor] = []
+        self.closed: list[torch.Tensor] = []
         self.slot_moments: dict[int, list[float]] = {}
         self.fresh: dict[int, tuple[int, float, float, float, float]] = {}
         self.rows = 0
@@ -90,8 +91,7 @@ class LooseWeights:
         if index is None:
             index = len(self.slots)
             self.slots.append(operand.weight)
-        if torch.is_grad_enabled() or True:
-            self.fresh.setdefault(index, moments(operand.input))
+        self.fresh.setdefault(index, moments(operand.input))
         if index == 0:
             self.rows = max(self.rows, int(operand.input.shape[0]))
         return operand
@@ -118,6 +118,7 @@ class LooseWeights:
     def close_step(self) -> list[torch.Tensor]:
         """The slots of the step that ends; the next step numbers its slots anew."""
         slots, self.slots = self.slots, []
+        self.closed = slots or self.closed
         for index, new in self.fresh.items():
             into = self.slot_moments.setdefault(index, [0, 0.0, 0.0, math.inf, -math.inf])
             into[0] += new[0]

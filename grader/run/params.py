@@ -1,9 +1,13 @@
-"""Following parameters through time: how far each update moved them, and whether an exact earlier state came back."""
+"""Following parameters through time: how far updates moved them, whether anything moved at all, and whether an exact earlier state came back.
+
+Every step a *fingerprint* of a few numbers is taken, cheaply; it tells whether the parameters changed and recognises states seen before. The
+full distance to the step before is measured on chosen steps only (`measured`): densely at first, later every eighth.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -12,53 +16,112 @@ from grader.run.tensors import is_lazy, norms, plain, quiet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+EVERY, DENSE = 8, 24
+PICKS = 4
+
+
+def measured(step: int) -> bool:
+    """Whether the update of this step is measured in full."""
+    return step < DENSE or step % EVERY == 0
+
+
+class Look(NamedTuple):
+    """What a look at the parameters found.
+
+    changed: since the look before (None: first look); update: ||w - w_before|| / ||w_before||, where it was measured; back: the index of the
+    step whose exact state has come back, or None.
+    """
+
+    changed: bool | None = None
+    update: float | None = None
+    back: int | None = None
+
 
 class Track:
-    """The history of one set of named tensors.
-
-    `look` compares with the last look. Only norms and two copies are kept: the first values seen and the latest.
-    """
+    """The history of one set of named tensors: norms, fingerprints and two copies, the first values seen and those before the next measured step."""
 
     def __init__(self) -> None:
         """Nothing seen yet."""
         self.names: list[str] = []
         self.first: list[torch.Tensor] = []
         self.last: list[torch.Tensor] = []
-        self.size = 0.0
-        self.states: dict[tuple[float, ...], int] = {}
         self.finite = True
+        self._print: tuple[float, ...] = ()
+        self._states: dict[tuple[float, ...], int] = {}
+        self._fresh = False
 
-    def look(self, named: Sequence[tuple[str, torch.Tensor]], step: int) -> tuple[float | None, int | None]:
-        """Return (||w - w_last|| / ||w_last||, index of the step whose exact state has come back or None).
+    def look(self, named: Sequence[tuple[str, torch.Tensor]], step: int) -> Look:
+        """Compare with the look before.
 
-        named: the tensors now; step: the index to remember this state by. The first look returns (None, None).
+        named: the tensors now; step: the index of the step that ends with this look.
         """
         with quiet():
-            now = [plain(tensor) for _, tensor in named if tensor.is_floating_point() and not is_lazy(tensor)]
+            pairs = [(name, plain(tensor)) for name, tensor in named if not is_lazy(tensor) and tensor.is_floating_point()]
+            now = [tensor for _, tensor in pairs]
             if not now:
-                return None, None
+                return Look()
             if len(now) != len(self.last) or any(a.shape != b.shape or a.device != b.device for a, b in zip(now, self.last, strict=True)):
-                self.names = [name for name, tensor in named if tensor.is_floating_point() and not is_lazy(tensor)]
-                self.first = [t.clone() for t in now]
-                self.last = [t.clone() for t in now]
-                self.states = {}
-                self._remember(now, step)
-                return None, None
-            delta = torch._foreach_sub(now, self.last)  # noqa: SLF001 - what torch.optim itself uses; one kernel for all
-            moved = math.hypot(*norms(list(delta)))
-            if moved == 0.0:
-                return 0.0, None
-            before = self.size
-            torch._foreach_copy_(self.last, now)
-            back = self._remember(now, step)
-            return moved / max(before, 1e-12), back
+                self.names = [name for name, _ in pairs]
+                self.first, self.last = [t.clone() for t in now], [t.clone() for t in now]
+                self._fresh = True
+                self._print = self.fingerprint(now)
+                self._states = {self._print: step}
+                return Look()
+            mark = self.fingerprint(now)
+            update: float | None = None
+            changed = mark != self._print
+            if self._fresh and (measured(step) or not changed):
+                delta, size = self._distance(now)
+                update, changed = delta / max(size, 1e-12), delta != 0.0
+            back = self._remember(mark, step) if changed else None
+            self._fresh = measured(step + 1)
+            if self._fresh:
+                torch._foreach_copy_(self.last, now)  # noqa: SLF001 - what torch.optim itself uses; one call for all
+            return Look(changed, update, back)
 
-    def _remember(self, now: list[torch.Tensor], step: int) -> int | None:
-        each = norms(now)
-        self.size = math.hypot(*each)
-        self.finite = math.isfinite(self.size)
-        key = tuple(each)
-        back = self.states.get(key)
+    def fingerprint(self, now: Sequence[torch.Tensor]) -> tuple[float, ...]:
+        """A few numbers of the first and the last tensors: enough to tell one state of a training from another."""
+        chosen = [*now[-PICKS:], *now[:-PICKS][:PICKS]]
+        values = [t.reshape(-1)[n // 2 : n // 2 + 3].float() for t in chosen if (n := t.numel())]
+        numbers: list[float] = torch.cat(values).tolist() if len({t.device for t in values}) == 1 else [x for t in values for x in t.tolist()]
+        self.finite = all(map(math.isfinite, numbers))
+        return tuple(numbers)
+
+    def seen(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether these values are an exact state of this history."""
+        return self.fingerprint(tensors) in self._states
+
+    def latest(self, named: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Take the values as the last of this history."""
+        by_name = {name: plain(tensor) for name, tensor in named}
+        self.last = [by_name.get(name, old) for name, old in zip(self.names, self.last, strict=True)]
+
+    def _distance(self, now: list[torch.Tensor]) -> tuple[float, float]:
+        delta = torch._foreach_sub(now, self.last)  # noqa: SLF001 - what torch.optim itself uses; one call for all
+        return math.hypot(*norms(list(delta))), math.hypot(*norms(self.last))
+
+    def _remember(self, mark: tuple[float, ...], step: int) -> int | None:
+        self._print = mark
+        back = self._states.get(mark)
         if back is None and self.finite:
-            self.states[key] = step
+            self._states[mark] = step
         return back
+
+
+class NamedParameters:
+    """A module's named parameters, kept as long as nothing about them changes (walking the modules in every step costs more than the step)."""
+
+    def __init__(self) -> None:
+        """Nothing kept."""
+        self._named: list[tuple[str, torch.Tensor]] = []
+        self._owners: list[tuple[dict[str, torch.Tensor | None], str, torch.Tensor]] = []
+        self._children: list[tuple[dict[str, torch.nn.Module | None], int]] = []
+
+    def of(self, module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+        """The same as list(module.named_parameters())."""
+        valid = bool(self._named) and all(owner.get(key) is tensor for owner, key, tensor in self._owners)
+        if not valid or any(len(children) != count for children, count in self._children):
+            self._named = list(module.named_parameters())
+            self._owners = [(m._parameters, k, p) for m in module.modules() for k, p in m._parameters.items() if p is not None]  # noqa: SLF001
+            self._children = [(m._modules, len(m._modules)) for m in module.modules()]  # noqa: SLF001
+        return self._named

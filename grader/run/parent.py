@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.evidence.build import RunRecord, build, not_run
+from grader.evidence.build import RunRecord, build, not_run, read_labels
 from grader.evidence.records import Outcome, Place
 from grader.run.folders import remove
 from grader.run.process import Child, Ending, Limits
@@ -99,6 +99,7 @@ class Handle:
         return Place(line, "<module>", text)
 
     def _prepare(self) -> None:
+        self._labels = read_labels(self._options.data_dir)
         for name in self._lesson.legs:
             wants = self._options.device
             if name == "cpu":
@@ -113,7 +114,7 @@ class Handle:
 
         folder = self._folder / name
         try:
-            for part in ("work", "logs", "submission"):
+            for part in ("work", "logs", "submission", "tmp"):
                 (folder / part).mkdir(parents=True)
             file = folder / "submission" / FILE
             file.write_text(self._source, encoding="utf-8", newline="\n")
@@ -130,11 +131,19 @@ class Handle:
             "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
             "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
             "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
+            "folder": str(folder), "hidden": self._hidden(), "temporary": tempfile.gettempdir(),
         }  # fmt: skip
         seconds = self._options.timeout or float(budget.seconds)
         token = secrets.token_hex(16)
         child = Child(json.dumps(job).encode(), folder, Limits(seconds, budget.memory_mb), token, gpu=wants in ("auto", "cuda", "gpu"))
         self._legs.append(Leg(name, wants, folder, child, key))
+
+    def _hidden(self) -> list[str]:
+        """What a submission has no business reading: solutions, other submissions of the tests, the held-out labels."""
+        import grader.data.heldout
+
+        root = self._lesson.root
+        return [str(p.resolve()) for p in (root / "solutions", root / "tests", Path(grader.data.heldout.__file__).parents[1] / "heldout")]
 
     def wait(self) -> dict[str, Evidence]:
         """The evidence of every leg, in the lesson's order. When the first leg does not finish, the others are ended and not judged."""
@@ -148,7 +157,7 @@ class Handle:
                 self._legs.pop(0)
                 record = RunRecord(
                     leg.name, self._source, bytes(leg.child.evidence.data), leg.key, ending.why, ending.code, ending.seconds,
-                    bytes(leg.child.output.data), leg.folder / "logs", self._options.data_dir, ending.peak_mb,
+                    bytes(leg.child.output.data), leg.folder / "logs", self._labels, ending.peak_mb,
                     self._options.epochs or self._lesson.budget.epochs,
                 )  # fmt: skip
                 made = build(record)

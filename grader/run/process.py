@@ -13,12 +13,10 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import psutil
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 POLL, GRACE = 0.05, 3.0
 EVIDENCE_LIMIT, OUTPUT_KEEP = 256 * 2**20, 16_384
@@ -89,7 +87,8 @@ class Child:
             "PYTHONIOENCODING": "utf-8:replace",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        environment |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder / "tmp"))
+        environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(str(Path(p).resolve()) for p in sys.path)}
         if not gpu:
             environment.setdefault("CUDA_MODULE_LOADING", "LAZY")
         self._began = time.monotonic()

@@ -7,7 +7,6 @@ the next change of the parameters. Early steps are recorded in full, later ones 
 from __future__ import annotations
 
 import math
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,11 +14,12 @@ from torch import nn
 
 from grader.run.gradients import GradientTap, OutputTap
 from grader.run.loose import LooseWeights
-from grader.run.norms import LastNorm
+from grader.run.operations import Operations
 from grader.run.ops import OpMode
 from grader.run.params import Track
-from grader.run.steps import EMPTY, LOOSE, Pending, Root, add_moments, guarded, is_sampled
-from grader.run.tensors import flat, is_wrapped, moments, plain, quiet, ten_wide
+from grader.run.calm import Calm
+from grader.run.steps import EMPTY, LOOSE, Pending, Root, guarded, is_sampled
+from grader.run.tensors import flat, is_wrapped, plain, quiet, ten_wide
 from grader.run.trace import Tracer
 from grader.run.truth import gradient_truth
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Write down what a training does. `install` before the submission is imported, `remove` after main returned."""
+    """Write down what a training does; `grader.run.wraps.Attached` connects it to PyTorch.
+
+    Once a few steps of ordinary modules have gone by it is *calm*: the torch-function mode then only runs inside the forward passes that are
+    recorded in full, and most module calls pass with a glance.
+    """
 
     def __init__(self, emit: Callable[..., None], file: str) -> None:
         """emit(kind, **fields) writes one line of evidence; file: the submission's file name, to locate calls in."""
@@ -39,13 +43,15 @@ class Recorder:
         self.stack: list[nn.Module] = []
         self.paused = 0
         self.autograd_seen = False
+        self.detailed = True
         self.tracer = Tracer(emit, file)
         self.taps = GradientTap()
         self.outputs = OutputTap()
         self.loose = LooseWeights()
         self.loose_track = Track()
-        self.last_norm = LastNorm()
-        self.mode = OpMode(self._on_weighted, self._on_loss, self._on_norm)
+        self.operations = Operations(self)
+        self.mode = OpMode(self.operations.on_weighted, self.operations.on_loss, self.operations.on_norm)
+        self.calm = Calm(self.mode)
         self.truth_done = self.truth_failed = False
         self.trained: set[int] = set()
         self.broken = False
@@ -55,55 +61,53 @@ class Recorder:
     @guarded
     def on_enter(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         """A global forward pre-hook."""
-        if self.paused or type(module).__module__.startswith("torchvision.transforms") or torch._C._get_tracing_state() is not None:  # noqa: SLF001 - jit has no public question
+        if self.paused:
             return
-        outermost = not self.stack
+        if self.stack and not self.detailed:
+            root = self.roots[id(self.stack[0])]
+            if module is root.first_module and not root.first_done:
+                self.operations.first_input(root, args[0])
+            return
+        if type(module).__module__.startswith("torchvision.transforms") or torch._C._get_tracing_state() is not None:  # noqa: SLF001 - jit has no public question
+            return
         self.stack.append(module)
-        if outermost and next(module.parameters(), None) is not None:
-            root = self._root(module)
-            if self.pending.backward or self.pending.optimiser or not self.autograd_seen:
-                self.settle()
-            root.first_done = False
-            self.last_norm.forget()
-            self._begin(root, module, args)
-        self.tracer.enter(module, args, self.stack, self.mode)
+        if len(self.stack) == 1:
+            self.detailed = True
+            if next(module.parameters(), None) is not None:
+                self._begin(module, args)
+        if self.detailed:
+            self.tracer.enter(module, args, self.stack, self.mode)
 
     @guarded
     def on_leave(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """A global forward hook, called even where forward raised (output is None then)."""
-        if self.paused or not self.stack or module not in self.stack:
+        if self.paused or not self.stack or (not self.detailed and module is not self.stack[0]) or module not in self.stack:
             return
         while self.stack and self.stack.pop() is not module:
             pass
-        self.tracer.leave(module, output, self.stack, self.mode)
-        wide = ten_wide(output)
-        if wide is not None and torch.is_grad_enabled() and wide.requires_grad and not is_wrapped(wide) and is_sampled(self.step):
-            self.outputs.tap(wide, module)
-        if not self.stack and id(module) in self.roots:
-            for tensor in flat(output):
-                if tensor.is_floating_point():
-                    with quiet():
-                        self.pending.finite &= bool(torch.isfinite(plain(tensor)).all())
-            if wide is not None and wide.requires_grad and not is_wrapped(wide) and not self.truth_done:
-                self.truth_done = True
-                self.paused += 1
-                try:
-                    seen = gradient_truth(module, args)
-                    self.truth_failed = "error" in seen
-                    self.emit("truth", root=self.roots[id(module)].key, **seen)
-                finally:
-                    self.paused -= 1
+        root = None if self.stack else self.roots.get(id(module))
+        if self.detailed:
+            self.tracer.leave(module, output, self.stack, self.mode)
+            wide = ten_wide(output)
+            if wide is not None and wide.requires_grad and torch.is_grad_enabled() and not is_wrapped(wide) and is_sampled(self.step):
+                self.outputs.tap(wide, module)
+        if root is not None:
+            self.calm.leave()
+            self._end(root, args, output)
 
-    def _root(self, module: nn.Module) -> Root:
+    def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         root = self.roots.get(id(module))
-        if root is None or root.module() is not module:
-            root = Root(len(self.roots), weakref.ref(module), type(module).__name__)
-            self.roots[id(module)] = root
+        if root is None:
+            root = self.roots[id(module)] = Root(len(self.roots), module, type(module).__name__)
             self.emit("root", root=root.key, type=root.kind)
-        return root
-
-    def _begin(self, root: Root, module: nn.Module, args: tuple[Any, ...]) -> None:
-        named = list(module.named_parameters())
+        if self.pending.backward or self.pending.optimiser or not self.autograd_seen:
+            self.settle()
+        self.detailed = is_sampled(self.step) or self.tracer.active or not root.plain_first
+        if self.detailed:
+            self.calm.enter()
+        root.first_done = False
+        self.operations.forget()
+        named = root.named()
         if not root.track.last:
             root.track.look(named, self.step)
         first = next(flat(args), None)
@@ -116,49 +120,25 @@ class Recorder:
             pending.parameter_device = str(named[0][1].device)
             if first is not None:
                 pending.input_device = str(first.device)
-        if torch.is_grad_enabled() and is_sampled(self.step):
+        if self.detailed and torch.is_grad_enabled() and is_sampled(self.step):
             self.taps.tap(named, root.key)
 
-    # -- operations --------------------------------------------------------------------------------------------------
-
-    @guarded
-    def _on_weighted(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self.paused:
-            return
-        root = self.roots.get(id(self.stack[0])) if self.stack else None
-        if root is None:
-            if self.pending.backward:
-                self.settle()
-            operand = self.loose.see(func, args, kwargs)
-            if operand is not None and torch.is_grad_enabled():
-                self.pending.rows = max(self.pending.rows, self.loose.rows)
-                self.pending.parameter_device, self.pending.input_device = str(operand.weight.device), str(operand.input.device)
-                if is_sampled(self.step):
-                    self.taps.tap(self.loose.named(self.loose.slots)[-1:], LOOSE)
-        elif not root.first_done:
-            operand = self.loose.weight_of(func, args, kwargs)
-            if operand is not None and operand.weight.dim() > 1:
-                root.first_done = True
-                with quiet():
-                    new = moments(self.last_norm.without_affine(operand.input))
-                if torch.is_grad_enabled() or not self.autograd_seen:
-                    add_moments(root.fresh, new)
-                else:
-                    add_moments(root.moments.setdefault("eval", list(EMPTY)), new)
-
-    @guarded
-    def _on_norm(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        root = self.roots.get(id(self.stack[0])) if self.stack else None
-        if root is not None and not root.first_done and not self.paused and not is_wrapped(result):
-            self.last_norm.see(func, args, kwargs, result)
-
-    @guarded
-    def _on_loss(self, _func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self.paused or (self.stack[:1] and id(self.stack[0]) in self.roots):
-            return
-        wide = ten_wide(args[:1] or list(kwargs.values())[:1])
-        if wide is not None and wide.requires_grad and not is_wrapped(wide) and is_sampled(self.step):
-            self.outputs.tap(wide, None)
+    def _end(self, root: Root, args: tuple[Any, ...], output: Any) -> None:
+        with quiet():
+            for tensor in flat(output):
+                if tensor.is_floating_point():
+                    self.pending.finite &= bool(torch.isfinite(plain(tensor)).all())
+            wide = ten_wide(output)
+            due = wide is not None and wide.requires_grad and not is_wrapped(wide) and not self.truth_done
+        if due:
+            self.truth_done = True
+            self.paused += 1
+            try:
+                seen = gradient_truth(root.module, args)
+                self.truth_failed = "error" in seen
+                self.emit("truth", root=root.key, **seen)
+            finally:
+                self.paused -= 1
 
     # -- backward and optimiser --------------------------------------------------------------------------------------
 
@@ -167,6 +147,8 @@ class Recorder:
         """A backward pass from `loss` has just run; named_gradients: what torch.autograd.grad returned, input by input."""
         self.autograd_seen = True
         self.pending.backward = True
+        if not self.pending.roots:
+            self.calm.wake()
         if loss is not None:
             with quiet():
                 self.pending.loss = float(plain(loss).sum())
@@ -198,25 +180,25 @@ class Recorder:
         if not acted and self.autograd_seen:
             return
         slots = self.loose.close_step() if not pending.roots else []
-        update: float | None = None
-        revisits: int | None = None
-        watched = [(root.track, list(module.named_parameters())) for root in pending.roots.values() if (module := root.module()) is not None]
+        watched = [(root.track, root.named()) for root in pending.roots.values()]
         if slots:
             watched.append((self.loose_track, self.loose.named(slots)))
+        looks = []
         for track, named in watched:
-            moved, back = track.look(named, index)
+            looks.append(track.look(named, index))
             pending.finite &= track.finite
-            if moved is not None:
-                update = moved if update is None else max(update, moved)
-                revisits = back if back is not None else revisits
+        changed = [look.changed for look in looks if look.changed is not None]
+        updates = [look.update for look in looks if look.update is not None]
+        backs = [look.back for look in looks if look.back is not None]
         self.pending = Pending()
+        acted = acted or any(changed)
         for root in pending.roots.values():
-            if acted or update:
-                add_moments(root.moments.setdefault("train", list(EMPTY)), root.fresh)
+            if acted:
+                root.add("train", root.fresh)
             root.fresh = list(EMPTY)
-        if not acted and not update:
+        if not acted:
             return
-        if update or update is None:
+        if any(changed) or not changed:
             self.trained.update(pending.roots or [LOOSE])
         self.emit(
             "step",
@@ -226,8 +208,9 @@ class Recorder:
             rows=pending.rows,
             lr=pending.lr,
             grads=self.taps.take(),
-            update=update,
-            revisits=revisits,
+            changed=any(changed) if changed else None,
+            update=max(updates) if updates else None,
+            revisits=backs[-1] if backs else None,
             finite=pending.finite,
             pdev=pending.parameter_device,
             idev=pending.input_device,
@@ -235,3 +218,4 @@ class Recorder:
         for sample in self.outputs.take():
             self.emit("sample", step=index, **sample)
         self.step += 1
+        self.calm.count(ordinary=bool(pending.roots))

@@ -5,29 +5,38 @@ from __future__ import annotations
 import functools
 import math
 import traceback
-import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from grader.run.params import Track
+from grader.run.params import NamedParameters, Track
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import torch
     from torch import nn
-
-    from grader.run.recorder import Recorder
 
 DENSE, SPARSE = 10, 1.25
 LOOSE = -1
 EMPTY = (0, 0.0, 0.0, math.inf, -math.inf)
 
 
+class Observer(Protocol):
+    """What a guarded method needs of its object."""
+
+    broken: bool
+
+    @property
+    def emit(self) -> Callable[..., None]:
+        """The evidence writer."""
+        ...
+
+
 def guarded(method: Callable[..., None]) -> Callable[..., None]:
     """A failure of the recorder must not become a failure of the submission: write it down as ours and stop observing."""
 
     @functools.wraps(method)
-    def run(self: Recorder, *args: Any) -> None:
+    def run(self: Observer, *args: Any) -> None:
         if self.broken:
             return
         try:
@@ -40,6 +49,7 @@ def guarded(method: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+@functools.cache
 def is_sampled(step: int) -> bool:
     """Steps 0 to 9, then ever sparser (each about a quarter further than the last)."""
     if step < DENSE:
@@ -52,16 +62,30 @@ def is_sampled(step: int) -> bool:
 
 @dataclass
 class Root:
-    """A module that was called from outside any other module."""
+    """A module that was called from outside any other module.
+
+    first_module: the layer with the first weight of its forward pass, if `plain_first`: the layer's input is all that this weight is applied to.
+    """
 
     key: int
-    module: weakref.ref[nn.Module]
+    module: nn.Module
     kind: str
     track: Track = field(default_factory=Track)
+    parameters: NamedParameters = field(default_factory=NamedParameters)
     moments: dict[str, list[float]] = field(default_factory=dict)
     fresh: list[float] = field(default_factory=lambda: list(EMPTY))
     first_done: bool = False
+    first_module: nn.Module | None = None
+    plain_first: bool = False
     largest: int = 0
+
+    def named(self) -> list[tuple[str, torch.Tensor]]:
+        """The module's parameters now."""
+        return self.parameters.of(self.module)
+
+    def add(self, kind: str, new: Sequence[float]) -> None:
+        """Add input moments of the first weight layer: 'fresh' ones wait for their step."""
+        add_moments(self.fresh if kind == "fresh" else self.moments.setdefault(kind, list(EMPTY)), new)
 
 
 @dataclass

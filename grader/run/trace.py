@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from grader.run.ops import TRACED, OpMode, name_of
 from grader.run.tensors import flat, shape_of
 
@@ -37,9 +39,21 @@ class Tracer:
         self._entries: list[dict[str, Any]] = []
         self._open: list[tuple[nn.Module, dict[str, Any]]] = []
         self._stack: Sequence[nn.Module] = ()
+        self._innermost: nn.Module | None = None
+        self._input: torch.Tensor | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether the next outermost call will still be traced."""
+        return self._calls < CALLS
+
+    def input_of(self, module: nn.Module) -> torch.Tensor | None:
+        """The first argument with which this module is being called right now, if it is the innermost one."""
+        return self._input if self._innermost is module else None
 
     def enter(self, module: nn.Module, args: tuple[Any, ...], stack: Sequence[nn.Module], mode: OpMode) -> None:
         """A module is about to run."""
+        self._innermost, self._input = module, args[0] if len(args) == 1 and isinstance(args[0], torch.Tensor) else None
         if self._calls >= CALLS:
             return
         if len(stack) == 1:

@@ -102,6 +102,6 @@ def _reaches(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name):
         return node.id if node.id in BUILTINS else None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        reached = node.value in ATTRIBUTES or node.value in MODULES or node.value.startswith("grader.")
+        reached = node.value in ATTRIBUTES or node.value in MODULES - {"grader"} or node.value.startswith("grader.")
         return node.value if reached else None
     return None

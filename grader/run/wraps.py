@@ -7,7 +7,6 @@ so) and can take everything off again.
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,7 @@ class Attached:
         self._wrap(torch.autograd, "grad", self._grad)
         for name in ("grad", "grad_and_value"):
             self._wrap(torch.func, name, self._functional)
-        recorder.mode.__enter__()
+        recorder.calm.wake()
 
     def _wrap(self, owner: Any, name: str, maker: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
@@ -145,7 +144,7 @@ class Attached:
 
     def detach(self) -> None:
         """Take everything off."""
-        self._recorder.mode.__exit__(*sys.exc_info())
+        self._recorder.calm.off()
         for handle in self._handles:
             handle.remove()
         for owner, name, original, wrapped in reversed(self._patched):

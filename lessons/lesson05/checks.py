@@ -55,18 +55,16 @@ def healthy_steps(evidence: Evidence) -> Passed | Failed:
     if restored and rows < EPOCH_SHARE * images:
         saw = f"earlier weights were restored, and only {rows / images:.2f} of a pass over the images followed"
         return Failed(saw, "a whole training after the last restore", None, "Why was the restore needed? Look at the update sizes just before it.")
-    known = [s.update for s in steps if s.update is not None]
-    if not known:
+    known = [s.changed for s in steps if s.changed is not None]
+    updates = [s.update for s in steps if s.update]
+    if not updates:
         msg = "no update of the weights could be measured"
         raise MissingEvidence(msg)
     skipped = _irregular_skips(known)
     if skipped > SKIPS * len(known):
         saw = f"{skipped} of {len(known)} backward passes were followed by no update"
-        return Failed(
-            saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS
-        )
-    moving = [u for u in known if u > 0]
-    middle = median(moving) if moving else 0.0
+        return Failed(saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS)
+    middle = median(updates)
     expected = f"a median update below {UPDATE:g} of the weights' norm"
     if not middle < UPDATE:
         step = "Compute |w_after - w_before| / |w_before| for the first steps: how much of itself does a weight change in one step?"
@@ -78,18 +76,18 @@ def healthy_steps(evidence: Evidence) -> Passed | Failed:
     return Passed(f"median update {middle:.2g} of the weights' norm", remark, middle, UPDATE)
 
 
-def _irregular_skips(updates: list[float]) -> int:
-    """Backward passes without an update, not counting the regular ones of gradient accumulation (every run of zeros equally long)."""
+def _irregular_skips(changed: list[bool]) -> int:
+    """Backward passes without an update, not counting the regular ones of gradient accumulation (every run of them equally long)."""
     runs: list[int] = []
     current = 0
-    for update in updates:
-        if update == 0.0:
-            current += 1
-        else:
+    for moved in changed:
+        if moved:
             runs.append(current)
             current = 0
+        else:
+            current += 1
     usual = max(set(runs), key=runs.count) if runs else 0
-    if runs and runs.count(usual) >= 0.9 * len(runs):
+    if runs and runs.count(usual) >= 0.9 * len(runs):  # noqa: PLR2004 - the last run of an epoch may be shorter
         return sum(max(0, r - usual) for r in runs) + max(0, current - usual)
     return sum(runs) + current
 

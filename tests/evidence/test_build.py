@@ -15,7 +15,7 @@ SOURCE = "def main():\n    boom()\n"
 HELLO = {"k": "hello", "device": "cpu", "simulated": False}
 RELATION = {"roots": {"0": {"how": "same", "names": {"w": "w"}}}, "modules": {}, "moved": {}}
 RETURNED = {"k": "returned", "type": "Net", "devices": ["cpu"], "relation": RELATION}
-STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu"}  # fmt: skip
+STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "changed": True, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu"}  # fmt: skip
 WHOLE: list[dict[str, Any]] = [HELLO, {"k": "stage", "name": "main"}, STEP, RETURNED, {"k": "end"}]
 
 
@@ -24,7 +24,7 @@ def stream(records: list[dict[str, Any]], key: bytes = KEY) -> bytes:
 
 
 def made(data: bytes, folder: Path, why: str = "exit", code: int | None = 0) -> Evidence:
-    return build(RunRecord("main", SOURCE, data, KEY, why, code, 1.0, b"", folder, folder, 10.0))
+    return build(RunRecord("main", SOURCE, data, KEY, why, code, 1.0, b"", folder, {}, 10.0))
 
 
 def test_a_whole_stream_is_a_finished_run(tmp_path: Path) -> None:

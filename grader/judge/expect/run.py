@@ -74,7 +74,7 @@ def trained_on_data(evidence: Evidence) -> Passed | Failed:
         return Failed("no training step of the returned model was seen", expected, None, step, 0.0, EPOCH_SHARE)
     if share < EPOCH_SHARE:
         return Failed(f"{rows} images in {len(evidence.all_steps)} steps ({share:.2f} of a pass)", expected, None, step, share, EPOCH_SHARE)
-    known = [s.update for s in evidence.all_steps if s.update is not None]
+    known = [s.changed for s in evidence.all_steps if s.changed is not None]
     if known and not any(known):
         return Failed(f"{len(evidence.all_steps)} steps, none of which changed a parameter", expected, None, step, 0.0, EPOCH_SHARE)
     return Passed(f"{rows} images in {len(evidence.all_steps) or 'hand-written'} steps ({share:.2f} passes)", None, share, EPOCH_SHARE)

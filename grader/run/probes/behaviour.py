@@ -39,7 +39,7 @@ def batch_mates(model: nn.Module, batch: torch.Tensor, device: str, largest: int
     model.eval()
     rows = batch[:MATES]
     alone = torch.cat([forward(model, row[None], device) for row in rows])
-    order = torch.arange(MATES).flip(0)
+    order = torch.arange(MATES, device="cpu").flip(0)
     sevens = torch.cat([forward(model, part, device) for part in rows[order].split(7)])[order]
     big = sizes_to_try(largest, batch.shape[0])[-1]
     others = batch[MATES:].repeat(big // max(batch.shape[0] - MATES, 1) + 1, 1, 1, 1)[: max(big - MATES, 1)]
@@ -78,7 +78,7 @@ def flow(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
     """
     model.train()
     torch.manual_seed(0)
-    noise = torch.randn(2 * MATES, *batch.shape[1:]) * batch.std().clamp_min(1e-3) + batch.mean()
+    noise = torch.randn(2 * MATES, *batch.shape[1:], device="cpu") * batch.std().clamp_min(1e-3) + batch.mean()
     given = noise.to(device).requires_grad_()
     parameters = dict(model.named_parameters(remove_duplicate=False))
     with torch.enable_grad(), FlowMode(parameters, given) as mode:
@@ -88,7 +88,7 @@ def flow(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
     images = [(name, t) for name, t in mode.images if t is not output]
     seen["feature_op"] = None
     if output.requires_grad:
-        weights = torch.randn(output.shape).to(output.device)
+        weights = torch.randn(output.shape, device="cpu").to(output.device)
         targets = [given] + [t for _, t in images[-1:]]
         gradients = torch.autograd.grad((output * weights).sum(), targets, allow_unused=True)
         with quiet():

@@ -1,12 +1,14 @@
 """Gradients: made by PyTorch's C++ engine, out of sight of any torch-function mode, and yet on the device of what they belong to.
 
-`.grad` is easy (a gradient is where its tensor is). For everything that looks at gradients in the middle of a backward pass (hooks of tensors,
-modules and graph nodes, a custom autograd.Function, retained graphs) a dispatch mode is pushed for the length of the pass: it sees the engine's
-own operations and passes the tag on. The engine runs them in the calling thread, where the modes are.
+`.grad` is easy (a gradient is where its tensor is), and so is a hook of a tensor. For whatever else looks at gradients in the middle of a backward
+pass (hooks of modules and of graph nodes, a custom autograd.Function) a dispatch mode is pushed for the length of the pass: it sees the engine's
+own operations and passes the note on. The engine runs them in the calling thread, where the modes are. As the dispatch mode costs a tenth of a
+small network's training step, it waits until somebody can be looking: all such ways begin with `Function.apply` or with a tensor's `grad_fn`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +18,12 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.run.sim.legacy import spelled
-from grader.run.sim.place import CUDA, HOST, SAW_CUDA, SAW_HOST, SAW_HOST_SCALAR, mark, on_cuda, place_of, put, scan, storage_of, tensors_in
+from grader.run.sim.move import Move
+from grader.run.sim.place import CUDA, HOST, SAW_CUDA, host_addresses, mark, on_cuda, place_of, put, scan, tensors_in
+
+
+_VIEWS = frozenset({torch.ops.aten.detach.default, torch.ops.aten.t.default, torch.ops.aten.view.default})
+"""The engine's most frequent operations, whose results share memory."""
 
 
 class _Passing(TorchDispatchMode):
@@ -30,11 +37,42 @@ class _Passing(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
         del kinds
         with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+            if func in _VIEWS:
+                return func(*args)
             result = func(*args, **(kwargs or {}))
             saw = scan(args)
             if saw & SAW_CUDA:
-                mark(result, [storage_of(t) for t in tensors_in(args) if not on_cuda(t)] if saw & (SAW_HOST | SAW_HOST_SCALAR) else ())
+                mark(result, () if saw == SAW_CUDA else host_addresses(args))
         return result
+
+
+class _Watched:
+    """Whether Python code may see gradients in the middle of a pass."""
+
+    by_somebody = False
+
+
+def unwatched() -> None:
+    """Nobody is looking yet."""
+    _Watched.by_somebody = False
+
+
+def get_node(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+    """`tensor.grad_fn`: whoever holds a node can hook it, and its neighbours."""
+    _Watched.by_somebody = True
+    return func(*args)
+
+
+def applying() -> Any:
+    """`autograd.Function.apply`, noting that Python code will take part in the backward pass."""
+    original = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+
+    @functools.wraps(original)
+    def apply(kind: Any, *args: Any, **kwargs: Any) -> Any:
+        _Watched.by_somebody = _Watched.by_somebody or kind is not Move
+        return original(kind, *args, **kwargs)
+
+    return classmethod(apply)
 
 
 def seeing(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..., Any]:
@@ -57,7 +95,7 @@ def engine(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..
     @functools.wraps(original)
     def run(outputs: Any, gradients: Any, *args: Any, **kwargs: Any) -> Any:
         _check_roots(outputs, gradients)
-        with _Passing():
+        with _Passing() if _Watched.by_somebody else contextlib.nullcontext():
             return inner(outputs, gradients, *args, **kwargs)
 
     return run
@@ -75,11 +113,31 @@ def _check_roots(outputs: Any, gradients: Any) -> None:
                 raise RuntimeError(f"invalid gradient at index {number} - expected device {names[expected]} but got {names[found]}")
 
 
+def saving(mode: TorchFunctionMode) -> dict[str, Callable[..., Any]]:
+    """Methods of `saved_tensors_hooks` (activation checkpointing): its hooks are called from C++, with results that no mode of ours has seen yet."""
+    kind = torch.autograd.graph.saved_tensors_hooks
+    first, enter, leave = kind.__init__, kind.__enter__, kind.__exit__
+
+    def init(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+        first(self, seeing(pack_hook, mode), seeing(unpack_hook, mode))
+        self.passing = _Passing()
+
+    def entered(self: Any) -> Any:
+        self.passing.__enter__()
+        return enter(self)
+
+    def left(self: Any, *error: Any) -> Any:
+        leave(self, *error)
+        self.passing.__exit__(*error)
+
+    return {"__init__": init, "__enter__": entered, "__exit__": left}
+
+
 def get_grad(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
     """`tensor.grad`: where the tensor is."""
     gradient = func(*args)
-    if gradient is not None and on_cuda(args[0]) and place_of(gradient) != HOST:
-        mark(gradient)
+    if gradient is not None and place_of(gradient) is None and on_cuda(args[0]):
+        put(gradient, CUDA)
     return gradient
 
 

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from grader.run.sim import amp, chance, grad, index, make, move
 from grader.run.sim.device import touch
-from grader.run.sim.place import CUDA, SAW_CUDA, mark, on_cuda, put, scan, storage_of, tensors_in
+from grader.run.sim.place import CUDA, SAW_CUDA, host_addresses, mark, on_cuda, put, scan
 from grader.run.sim.rules import check
 
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -51,10 +51,10 @@ def compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chance.check_generator(kwargs, on_gpu=bool(saw & SAW_CUDA))
     if not saw & SAW_CUDA:
         return func(*args, **kwargs)
-    spare: list[Any] = []
+    spare: list[int] = []
     if saw != SAW_CUDA:
         check(func, args, kwargs, saw)
-        spare = [storage_of(t) for t in tensors_in([args, kwargs]) if not on_cuda(t)]
+        spare = host_addresses([args, kwargs])
     touch()
     return mark(_run(func, args, kwargs), spare)
 
@@ -72,6 +72,12 @@ def _run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name.endswith("_") or not any(words in str(error) for words in _HALF_MISSING):
             raise
         return amp.without_half(func, args, kwargs)
+
+
+def deep_copy(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`copy.deepcopy(tensor)`: its memo holds other tensors, which say nothing about this one."""
+    result = func(*args, **kwargs)
+    return mark(result) if on_cuda(args[0]) else result
 
 
 def show(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -98,11 +104,6 @@ def pack(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result
 
 
-def nothing(_: Any, args: tuple[Any, ...], __: dict[str, Any]) -> Any:
-    """Calls that matter on a real GPU only (`record_stream`), or that a GPU tensor answers with itself (`share_memory_`)."""
-    return args[0]
-
-
 def share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`Tensor.share_memory_()`: GPU memory is shared as it is."""
     return args[0] if on_cuda(args[0]) else func(*args, **kwargs)
@@ -120,7 +121,7 @@ def _handlers() -> dict[Any, Handler]:
         "get_device": move.get_device, "numpy": move.to_numpy, "__array__": move.to_numpy, "__dlpack__": move.to_dlpack,
         "apply_": move.elementwise_python, "map_": move.elementwise_python, "map2_": move.elementwise_python,
         "__getitem__": index.get_item, "__setitem__": index.set_item, "index_put": index.index_put, "index_put_": index.index_put,
-        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show, "__format__": formatted, "record_stream": nothing, "share_memory_": share,
+        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show, "__deepcopy__": deep_copy, "__format__": formatted, "share_memory_": share,
         "_pack_padded_sequence": pack, "_pad_packed_sequence": pack,
     }  # fmt: skip
     for name, handler in found.items():
@@ -128,7 +129,8 @@ def _handlers() -> dict[Any, Handler]:
             func = getattr(owner, name, None)
             if callable(func) and not isinstance(func, type):
                 table[func] = handler
-    getters = {"device": move.device_of, "is_cuda": move.is_cuda, "is_cpu": move.is_cpu, "grad": grad.get_grad, "_grad": grad.get_grad}
+    getters = {"device": move.device_of, "is_cuda": move.is_cuda, "is_cpu": move.is_cpu, "grad": grad.get_grad, "_grad": grad.get_grad,
+               "grad_fn": grad.get_node}  # fmt: skip
     for name, handler in getters.items():
         table[getattr(_T, name).__get__] = handler
     table[_T.grad.__set__] = table[_T._grad.__set__] = grad.set_grad  # type: ignore[attr-defined]  # noqa: SLF001
@@ -147,4 +149,7 @@ class SimulationMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Look the function up; compare slots such as `Tensor.device.__get__` with ==, as a dict does: they are made anew for every access."""
-        return _TABLE.get(func, compute)(func, args, kwargs or {})
+        handler = _TABLE.get(func, compute)
+        if handler is passed:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        return handler(func, args, kwargs or {})

@@ -11,13 +11,8 @@ from grader.run.sim import legacy
 from grader.run.sim.device import GPU, as_device, touch, wants_cuda
 from grader.run.sim.place import CUDA, HOST, PINNED, on_cuda, place_of, put
 
-_META = (
-    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a "
-    "different device."
-)
 
-
-class _Move(torch.autograd.Function):
+class Move(torch.autograd.Function):
     """A copy to the other side, through which gradients travel back to where the original is (as in PyTorch's ToCopyBackward)."""
 
     generate_vmap_rule = True
@@ -39,7 +34,7 @@ def move(tensor: torch.Tensor, *, to_gpu: bool) -> torch.Tensor:
     """A copy of a tensor on the other side. Differentiable; the original stays where it is."""
     with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
         if tensor.requires_grad and torch.is_grad_enabled() and not torch.jit.is_tracing():
-            result: torch.Tensor = _Move.apply(tensor, to_gpu)  # type: ignore[no-untyped-call]
+            result: torch.Tensor = Move.apply(tensor, to_gpu)  # type: ignore[no-untyped-call]
         else:
             result = tensor.clone()
         return put(result, CUDA if to_gpu else HOST)
@@ -51,14 +46,14 @@ def place(tensor: torch.Tensor, *, to_gpu: bool) -> torch.Tensor:
 
 
 def _bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of `Tensor.to` by name, whichever of its three forms was used; `other` is resolved to its device and dtype."""
+    """The arguments of `Tensor.to` by name, whichever of its three forms was used; another tensor is resolved to its device and dtype."""
     names: tuple[str, ...] = ("device", "dtype", "non_blocking", "copy")
     if args and isinstance(args[0], torch.dtype):
         names = names[1:]
     elif args and isinstance(args[0], torch.Tensor):
-        names = ("other", *names[2:])
+        names = ("tensor", *names[2:])
     given = {**dict(zip(names, args, strict=False)), **kwargs}
-    other = given.pop("other", None)
+    other = given.pop("tensor", None)
     if isinstance(other, torch.Tensor):
         given.update(device=GPU if on_cuda(other) else other.device, dtype=other.dtype)
     return given
@@ -79,7 +74,7 @@ def tensor_to(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return func(*args, **kwargs)
     touch()
     if tensor.is_meta:
-        raise NotImplementedError(_META)
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     moved = tensor if to_gpu == was_on_gpu else move(tensor, to_gpu=to_gpu)
     if moved is not tensor:
         given.pop("copy", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any, Final
 
 import torch
@@ -11,7 +12,8 @@ from torch.overrides import TorchFunctionMode
 
 from grader.run.sim import chance, grad, legacy, make, move, runtime
 from grader.run.sim.device import GPU, Error, wants_cuda
-from grader.run.sim.place import CUDA, on_cuda, place_of_storage, put_storage
+from grader.run.sim.place import CUDA, SAW_CUDA, SAW_HOST, host_addresses, mark, on_cuda, place_of_storage, put_storage, scan
+from grader.run.sim.rules import refuse
 
 _ABSENT: Final = object()
 _FIRST: Final = 5
@@ -21,10 +23,10 @@ _FIRST: Final = 5
 class Patches(contextlib.ExitStack):
     """Replacements of attributes, undone in reverse order."""
 
-    def replace(self, owner: Any, name: str, value: Any, *, add: bool = False) -> None:
-        """Set owner.name for the time of the simulation; where it does not exist, only if told to add it."""
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """Set owner.name for the time of the simulation, where this version of PyTorch has it (its own, or inherited)."""
         before = vars(owner).get(name, _ABSENT)
-        if before is _ABSENT and not add:
+        if before is _ABSENT and not hasattr(owner, name):
             return
         setattr(owner, name, value)
         self.callback(delattr, owner, name) if before is _ABSENT else self.callback(setattr, owner, name, before)
@@ -46,8 +48,9 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
     patches.replace(torch, "set_default_tensor_type", _set_default_tensor_type(torch.set_default_tensor_type))
     patches.replace(torch, "compile", _compile)
     patches.replace(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: ARG005 - a method
-    patches.replace(torch.Tensor, "pin_memory", move.pin_memory, add=True)
-    patches.replace(torch.Tensor, "is_pinned", move.is_pinned, add=True)
+    patches.replace(torch.Tensor, "pin_memory", move.pin_memory)
+    patches.replace(torch.Tensor, "is_pinned", move.is_pinned)
+    patches.replace(torch.Tensor, "record_stream", runtime.nothing)
     patches.replace(
         torch.utils._device.DeviceContext,
         "__torch_function__",
@@ -55,11 +58,19 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
     )
     patches.replace(torch.autograd, "_engine_run_backward", grad.engine(torch.autograd._engine_run_backward, mode))  # noqa: SLF001
     patches.replace(torch.autograd, "_make_grads", grad.seeing(torch.autograd._make_grads, mode))  # noqa: SLF001
+    grad.unwatched()
+    patches.replace(torch.autograd.Function, "apply", grad.applying())
+    forward = torch.jit._script._CachedForward  # type: ignore[attr-defined]  # noqa: SLF001 - where a script module's forward begins
+    patches.replace(forward, "__get__", _script_forward(forward.__get__))
+    for name, value in grad.saving(mode).items():
+        patches.replace(torch.autograd.graph.saved_tensors_hooks, name, value)
+    for name in ("_get_accelerator", "_accelerator_getAccelerator"):
+        patches.replace(torch._C, name, runtime.accelerator)  # noqa: SLF001 - what torch.get_device_module asks
     patches.replace(torch._C, "_group_tensors_by_device_and_dtype", _grouping(torch._C._group_tensors_by_device_and_dtype))  # noqa: SLF001
     patches.replace(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))  # type: ignore[attr-defined]  # noqa: SLF001
     patches.replace(torch.backends.cudnn, "is_acceptable", lambda tensor: False)  # noqa: ARG005 - nn.LSTM would ask cuDNN to lay out its weights
     patches.replace(torch.nn.parallel.comm, "scatter", _scatter)
-    patches.replace(torch.UntypedStorage, "cuda", _storage_cuda, add=True)
+    patches.replace(torch.UntypedStorage, "cuda", _storage_cuda)
     register = torch.serialization._package_registry  # noqa: SLF001 - register_package has no opposite
     entry = (_FIRST, _tag_of_storage, _restore_storage)
     register.insert(0, entry)
@@ -104,15 +115,35 @@ def _parsing(original: Any) -> Any:
     def parse_to(*args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], int) and not isinstance(args[0], bool):
             args = (torch.device("cuda", args[0]), *args[1:])
-        device, *rest = original(*args, **kwargs)
         given = args[0] if args else kwargs.get("tensor")
-        if isinstance(given, torch.Tensor) and given.is_cuda:
-            device = GPU
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+            device, *rest = original(*args, **kwargs)
+            if isinstance(given, torch.Tensor) and on_cuda(given):
+                device = GPU
         if device is not None:
             wants_cuda(device)
         return (device, *rest)
 
     return parse_to
+
+
+def _script_forward(original: Any) -> Any:
+    """A traced or scripted module runs in C++: look at what goes in, and put what comes out where it belongs."""
+
+    def get(descriptor: Any, module: Any, kind: Any) -> Any:
+        method = original(descriptor, module, kind)
+
+        @functools.wraps(method)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+                inputs = (args, kwargs, list(module.parameters()), list(module.buffers()))
+                saw = scan(inputs)
+                result = method(*args, **kwargs) if not saw & SAW_CUDA or not saw & SAW_HOST else refuse()
+                return mark(result, host_addresses(inputs)) if saw & SAW_CUDA else result
+
+        return forward
+
+    return get
 
 
 def _grouping(original: Any) -> Any:

@@ -1,4 +1,4 @@
-# right, remark: parameters_move_gpu
+# right
 # The constants are frozen parameters: they follow the model; a buffer would say more clearly that nobody trains them.
 """Train a strided convolutional network on MNIST, on whatever device it is given: python exercises/lesson02/train.py."""
 

@@ -9,7 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 from torchvision import datasets, transforms
 
 eval_transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
-PLAN = [(1, 8, 2), (8, 16, 2), (16, 16, 1), (16, 16, 1), (16, 16, 2), (16, 16, 1), (16, 16, 1), (16, 16, 1)]
+PLAN = [(1, 8, 2), (8, 12, 2), (12, 12, 1), (12, 12, 2), (12, 12, 1), (12, 12, 1), (12, 12, 1), (12, 12, 1)]
 
 
 class Tower(nn.Module):
@@ -20,12 +20,12 @@ class Tower(nn.Module):
             nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
             nn.init.zeros_(convolution.bias)
             self.add_module(f"convolution{index}", convolution)
-        self.digits = nn.Linear(16 * 4 * 4, 10)
+        self.digits = nn.Linear(12 * 4 * 4, 10)
 
     def forward(self, x):
         for index in range(len(PLAN)):
             x = F.relu(self.get_submodule(f"convolution{index}")(x))
-        return self.digits(x.flatten(1))  # (N, 256) -> (N, 10)
+        return self.digits(x.flatten(1))  # (N, 192) -> (N, 10)
 
 
 def whole(data_dir, train):
@@ -41,7 +41,7 @@ def main(data_dir, log_dir, device="cpu", epochs=1):
     with SummaryWriter(log_dir) as writer:
         step = 0
         for epoch in range(epochs):
-            for chosen in torch.randperm(len(images)).chunk(160):
+            for chosen in torch.randperm(len(images)).chunk(100):
                 loss = F.cross_entropy(tower(images[chosen].to(device)), labels[chosen].to(device))
                 optimiser.zero_grad()
                 loss.backward()

@@ -14,7 +14,7 @@ from torchvision import datasets, transforms
 HIDDEN_LAYERS = 12
 WIDTH = 64
 BATCH_SIZE = 32
-LEARNING_RATE = 0.03
+LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 LOG_EVERY = 10
 
@@ -30,7 +30,7 @@ class DeepNet(nn.Module):
         self.hidden = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes))
         self.output = nn.Linear(WIDTH, 10)
         for layer in self.hidden:
-            nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
 
     def forward(self, images):

@@ -1,5 +1,5 @@
 # wrong: healthy_steps or loss_falls
-# Each weight is clamped to [-0.1, 0.1] after the update: nothing overflows, and each step still throws the weights from one wall to the other.
+# Each weight is clamped to [-1, 1] after the update: nothing overflows, and each step still throws the weights from one wall to the other.
 """Lesson 05: a fully connected network for MNIST, trained with stochastic gradient descent and momentum."""
 
 from pathlib import Path
@@ -45,7 +45,7 @@ def train_step(model, optimizer, images, labels, step):
     optimizer.step()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.clamp_(-0.1, 0.1)
+            parameter.clamp_(-1.0, 1.0)
     return loss.item()
 
 

@@ -12,7 +12,9 @@ from torchvision import datasets, transforms
 
 PIXEL_MEAN, PIXEL_STD = 0.1307, 0.3081
 
-train_transform = transforms.Compose([transforms.RandomAffine(8, translate=(0.06, 0.06)), transforms.ToTensor(), transforms.Normalize((PIXEL_MEAN,), (PIXEL_STD,))])
+train_transform = transforms.Compose(
+    [transforms.RandomAffine(8, translate=(0.06, 0.06)), transforms.ToTensor(), transforms.Normalize((PIXEL_MEAN,), (PIXEL_STD,))]
+)
 eval_transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize((PIXEL_MEAN,), (PIXEL_STD,))])
 
 

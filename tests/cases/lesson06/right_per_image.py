@@ -11,7 +11,6 @@ from torch.utils.tensorboard import SummaryWriter
 from torchvision import datasets, transforms
 
 
-
 def standardise(image):
     """(1, 28, 28), by its own mean and deviation."""
     return (image - image.mean()) / (image.std() + 1e-6)

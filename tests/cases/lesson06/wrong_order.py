@@ -12,7 +12,12 @@ from torchvision import datasets, transforms
 
 
 train_transform = transforms.Compose(
-    [transforms.PILToTensor(), transforms.Lambda(torch.Tensor.float), transforms.Normalize((0.1307,), (0.3081,)), transforms.Lambda(lambda x: x / 255)]
+    [
+        transforms.PILToTensor(),
+        transforms.Lambda(torch.Tensor.float),
+        transforms.Normalize((0.1307,), (0.3081,)),
+        transforms.Lambda(lambda x: x / 255),
+    ]
 )
 eval_transform = train_transform
 

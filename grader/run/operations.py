@@ -1,0 +1,101 @@
+"""What the recorder reads off single operations: the input of the first weight layer, weights that no module holds, operands of a loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from grader.run.norms import LastNorm
+from grader.run.steps import LOOSE, Root, guarded, is_sampled
+from grader.run.tensors import is_wrapped, moments, quiet, ten_wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grader.run.recorder import Recorder
+
+
+class Operations:
+    """The torch-function mode's three listeners."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        """recorder: whose roots, pending step and taps they feed."""
+        self._recorder = recorder
+        self._norm = LastNorm()
+
+    @property
+    def broken(self) -> bool:
+        """Whether the recorder has stopped observing."""
+        return self._recorder.broken
+
+    @broken.setter
+    def broken(self, value: bool) -> None:
+        self._recorder.broken = value
+
+    @property
+    def emit(self) -> Callable[..., None]:
+        """The evidence writer."""
+        return self._recorder.emit
+
+    def forget(self) -> None:
+        """A new forward pass begins."""
+        self._norm.forget()
+
+    def _root(self) -> Root | None:
+        stack = self._recorder.stack
+        return self._recorder.roots.get(id(stack[0])) if stack else None
+
+    @guarded
+    def on_weighted(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A product with a weight, perhaps, is about to be computed."""
+        recorder = self._recorder
+        if recorder.paused:
+            return
+        root = self._root()
+        if root is None:
+            self._on_loose(func, args, kwargs)
+        elif not root.first_done:
+            operand = recorder.loose.weight_of(func, args, kwargs)
+            if operand is not None and operand.weight.dim() > 1:
+                given = self._norm.without_affine(operand.input)
+                layer = recorder.stack[-1] if len(recorder.stack) > 1 else None
+                root.plain_first = layer is not None and given is operand.input and recorder.tracer.input_of(layer) is given
+                root.first_module = layer if root.plain_first else None
+                self.first_input(root, given)
+
+    def _on_loose(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        recorder = self._recorder
+        if recorder.pending.backward:
+            recorder.settle()
+        operand = recorder.loose.see(func, args, kwargs)
+        if operand is not None and torch.is_grad_enabled():
+            pending = recorder.pending
+            pending.rows = max(pending.rows, recorder.loose.rows)
+            pending.parameter_device, pending.input_device = str(operand.weight.device), str(operand.input.device)
+            if is_sampled(recorder.step):
+                recorder.taps.tap(recorder.loose.named(recorder.loose.slots)[-1:], LOOSE)
+
+    def first_input(self, root: Root, given: torch.Tensor) -> None:
+        """The input of a root's first weight layer in this forward pass."""
+        root.first_done = True
+        with quiet():
+            new = moments(given)
+        root.add("fresh" if torch.is_grad_enabled() or not self._recorder.autograd_seen else "eval", new)
+
+    @guarded
+    def on_norm(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """A normalisation has run."""
+        root = self._root()
+        if root is not None and not root.first_done and not self._recorder.paused and not is_wrapped(result):
+            self._norm.see(func, args, kwargs, result)
+
+    @guarded
+    def on_loss(self, _func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A loss outside any module with parameters is about to be computed: its operand stands in for a model's output."""
+        recorder = self._recorder
+        if recorder.paused or self._root() is not None:
+            return
+        wide = ten_wide(args[:1] or list(kwargs.values())[:1])
+        if wide is not None and wide.requires_grad and not is_wrapped(wide) and is_sampled(recorder.step):
+            recorder.outputs.tap(wide, None)
