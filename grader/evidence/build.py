@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from grader.data.heldout import load_heldout
-from grader.data.idx import read_idx
 from grader.evidence.codec import BadLineError, decode, unpack_floats
 from grader.evidence.eventlog import read_event_log
+from grader.evidence.measure import measure
 from grader.evidence.outcome import outcome_of
 from grader.evidence.records import LossSample, Moments, Outcome, Parameter, Place, Probe, ShapeCall, Step
 from grader.evidence.view import Evidence, Truth
@@ -94,7 +93,7 @@ def build(run: RunRecord) -> Evidence:
         return Evidence(**common)
     relation = records.one("returned")["relation"]
     logits = {r["set"]: unpack_floats(r) for r in records.all("logits")}
-    accuracies, losses = _measure(logits, run.labels)
+    accuracies, losses = measure(logits, run.labels)
     measured = [t for t in records.all("truth") if "error" not in t]
     mine = [t for t in measured if str(t["root"]) in relation["roots"]] or [t for t in measured if t["root"] is None]
     truth = (mine or records.all("truth") or [{"error": "the model was not questioned that far"}])[0]
@@ -104,7 +103,7 @@ def build(run: RunRecord) -> Evidence:
         moments["heldout"] = found
     return Evidence(
         **common,
-        all_steps=_steps(records, relation),
+        all_steps=_steps(records, relation, lines),
         all_samples=_samples(records, relation),
         plain_rows=max((r.get("rows", 0) for r in relation["roots"].values()), default=0),
         truth=tuple(Truth(*t) for t in zip(truth.get("names", ()), truth.get("analytic", ()), truth.get("measured", ()), strict=True)),
@@ -163,7 +162,7 @@ def _moments(values: Any) -> Moments | None:
     return Moments(int(count), mean, max(square / count - mean * mean, 0.0) ** 0.5, low, high)
 
 
-def _steps(records: Records, relation: dict[str, Any]) -> tuple[Step, ...]:
+def _steps(records: Records, relation: dict[str, Any], lines: list[str]) -> tuple[Step, ...]:
     mine: dict[str, dict[str, str]] = {key: root["names"] for key, root in relation["roots"].items()}
     steps: list[Step] = []
     for r in records.all("step"):
@@ -175,7 +174,10 @@ def _steps(records: Records, relation: dict[str, Any]) -> tuple[Step, ...]:
             if name in mine.get(root, {}):
                 gradients[mine[root][name]] = norm
         steps.append(
-            Step(r["i"], r["loss"], r["rows"], r["lr"], gradients, r["changed"], r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"])
+            Step(
+                r["i"], r["loss"], r["rows"], r["lr"], gradients, r["changed"], r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"],
+                place(r["called"], lines), place(r["backed"], lines),
+            )
         )  # fmt: skip
     return tuple(steps)
 
@@ -191,28 +193,3 @@ def _samples(records: Records, relation: dict[str, Any]) -> tuple[LossSample, ..
         if r["step"] not in best or rank >= best[r["step"]][0]:
             best[r["step"]] = (rank, r)
     return tuple(LossSample(step, tuple(tuple(row) for row in r["z"]), tuple(tuple(row) for row in r["g"])) for step, (_, r) in sorted(best.items()))
-
-
-def read_labels(data_dir: Path) -> dict[str, NDArray[np.uint8]]:
-    """Labels of the held-out and the validation images. To be called before a submission runs."""
-    raw = data_dir / "MNIST" / "raw" / "t10k-labels-idx1-ubyte"
-    return {"heldout": load_heldout()[1], "validation": read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))}
-
-
-def _measure(logits: dict[str, NDArray[np.float32]], known: dict[str, NDArray[np.uint8]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Accuracy and cross-entropy of each set of scores; scores that are not finite score nothing."""
-    import numpy as np
-
-    accuracies: dict[str, float] = {}
-    losses: dict[str, float] = {}
-    for name, z in logits.items():
-        labels = known[name][: len(z)].astype(np.int64)
-        if len(labels) != len(z) or not len(z):
-            continue
-        wide = z.astype(np.float64)
-        accuracies[name] = float((wide.argmax(axis=1) == labels).mean()) if np.isfinite(wide).all() else 0.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            shifted = wide - wide.max(axis=1, keepdims=True)
-            picked = np.take_along_axis(shifted, labels[:, None], axis=1)[:, 0]
-            losses[name] = float((np.log(np.exp(shifted).sum(axis=1)) - picked).mean())
-    return accuracies, losses

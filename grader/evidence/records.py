@@ -108,6 +108,7 @@ class Step:
     update: ||w_after - w_before|| / ||w_before|| over all parameters, None where it was not measured.
     revisits: index of an earlier step whose exact parameters have come back, else None.
     finite: all of loss, outputs and parameters were finite.
+    called / backed: where the learner's file called the model and started backward (sampled steps only).
     """
 
     index: int
@@ -121,6 +122,8 @@ class Step:
     finite: bool = True
     parameter_device: str = "cpu"
     input_device: str = "cpu"
+    called: Place | None = None
+    backed: Place | None = None
 
 
 @dataclass(frozen=True)

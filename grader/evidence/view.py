@@ -85,6 +85,14 @@ class Evidence:
             raise MissingEvidence(msg)
         return self.all_steps
 
+    def where_called(self) -> Place | None:
+        """Where the learner's file calls the model in training, if a step shows it."""
+        return next((s.called for s in self.all_steps if s.called is not None), None)
+
+    def where_backward(self) -> Place | None:
+        """Where the learner's file starts the backward pass, if a step shows it."""
+        return next((s.backed for s in self.all_steps if s.backed is not None), None)
+
     @property
     def samples(self) -> tuple[LossSample, ...]:
         """Outputs and their gradients in training; possibly empty (a loop without autograd)."""

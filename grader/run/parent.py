@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.evidence.build import RunRecord, build, not_run, read_labels
+from grader.evidence.build import RunRecord, build, not_run
+from grader.evidence.measure import read_labels
 from grader.evidence.records import Outcome, Place
 from grader.run.folders import remove
 from grader.run.process import Child, Ending, Limits

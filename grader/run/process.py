@@ -18,7 +18,7 @@ from typing import IO
 
 import psutil
 
-POLL, GRACE = 0.05, 3.0
+POLL, TREE_EVERY, FOLDER_EVERY, GRACE = 0.05, 0.5, 1.0, 3.0
 EVIDENCE_LIMIT, OUTPUT_KEEP = 256 * 2**20, 16_384
 MARK = "GRADER_RUN"
 
@@ -112,6 +112,7 @@ class Child:
         except OSError:
             pass  # it died at once: its exit code says so
         self._ending: Ending | None = None
+        self._peak = self._looked = self._counted = 0.0
 
     def poll(self) -> Ending | None:
         """The ending, or None while it runs within its limits."""
@@ -134,24 +135,28 @@ class Child:
     def _beyond(self) -> str | None:
         if time.monotonic() - self._began > self._limits.seconds:
             return "timeout"
-        used = self._resident()
-        self._peak = max(getattr(self, "_peak", 0.0), used)
+        now = time.monotonic()
+        whole = now - self._counted > TREE_EVERY
+        if whole:
+            self._counted = now
+        used = self._resident(whole=whole)
+        self._peak = max(self._peak, used)
         if used > self._limits.memory_mb:
             return "memory"
         if self.evidence.total > EVIDENCE_LIMIT:
             return "evidence"
-        now = time.monotonic()
-        if now - getattr(self, "_looked", 0.0) > 1.0:
+        if now - self._looked > FOLDER_EVERY:
             self._looked = now
             if _folder_mb(self._folder) > self._limits.disk_mb:
                 return "disk"
         return None
 
-    def _resident(self) -> float:
+    def _resident(self, *, whole: bool) -> float:
+        """Megabytes of resident memory, less what is shared: of the child, or of its whole tree (which takes a look at every process)."""
         total = 0
         try:
             root = psutil.Process(self._process.pid)
-            tree = [root, *root.children(recursive=True)]
+            tree = [root, *root.children(recursive=True)] if whole else [root]
         except psutil.Error:
             return 0.0
         for process in tree:
@@ -173,7 +178,7 @@ class Child:
                 drain.thread.join(GRACE)
             if drain.thread is None or not drain.thread.is_alive():
                 drain.stream.close()
-        self._ending = Ending(why, code, seconds, getattr(self, "_peak", 0.0))
+        self._ending = Ending(why, code, seconds, self._peak)
 
     def _end_tree(self) -> None:
         """End the child, its children, and whatever of this run has left the tree (known by the mark in its environment)."""

@@ -20,7 +20,7 @@ from grader.run.params import Track
 from grader.run.calm import Calm
 from grader.run.steps import EMPTY, LOOSE, Pending, Root, guarded, is_sampled
 from grader.run.tensors import flat, is_wrapped, plain, quiet, ten_wide
-from grader.run.trace import Tracer
+from grader.run.trace import Tracer, place_of
 from grader.run.truth import gradient_truth
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Recorder:
     def __init__(self, emit: Callable[..., None], file: str) -> None:
         """emit(kind, **fields) writes one line of evidence; file: the submission's file name, to locate calls in."""
         self.emit = emit
+        self.file = file
         self.step = 0
         self.roots: dict[int, Root] = {}
         self.pending = Pending()
@@ -120,6 +121,8 @@ class Recorder:
             pending.parameter_device = str(named[0][1].device)
             if first is not None:
                 pending.input_device = str(first.device)
+            if self.detailed:
+                pending.called = place_of(self.file)
         if self.detailed and torch.is_grad_enabled() and is_sampled(self.step):
             self.taps.tap(named, root.key)
 
@@ -147,6 +150,8 @@ class Recorder:
         """A backward pass from `loss` has just run; named_gradients: what torch.autograd.grad returned, input by input."""
         self.autograd_seen = True
         self.pending.backward = True
+        if is_sampled(self.step):
+            self.pending.backed = place_of(self.file)
         if not self.pending.roots:
             self.calm.wake()
         if loss is not None:
@@ -200,21 +205,12 @@ class Recorder:
             return
         if any(changed) or not changed:
             self.trained.update(pending.roots or [LOOSE])
-        self.emit(
-            "step",
-            i=index,
-            roots=list(pending.roots) or [LOOSE],
-            loss=pending.loss,
-            rows=pending.rows,
-            lr=pending.lr,
-            grads=self.taps.take(),
-            changed=any(changed) if changed else None,
-            update=max(updates) if updates else None,
-            revisits=backs[-1] if backs else None,
-            finite=pending.finite,
-            pdev=pending.parameter_device,
-            idev=pending.input_device,
-        )
+        seen = {
+            "changed": any(changed) if changed else None,
+            "update": max(updates) if updates else None,
+            "revisits": backs[-1] if backs else None,
+        }
+        self.emit("step", i=index, grads=self.taps.take(), **seen, **pending.fields())
         for sample in self.outputs.take():
             self.emit("sample", step=index, **sample)
         self.step += 1

@@ -101,6 +101,22 @@ class Pending:
     finite: bool = True
     parameter_device: str = "?"
     input_device: str = "?"
+    called: dict[str, Any] | None = None
+    backed: dict[str, Any] | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """As a line of evidence."""
+        return {
+            "roots": list(self.roots) or [LOOSE],
+            "loss": self.loss,
+            "rows": self.rows,
+            "lr": self.lr,
+            "finite": self.finite,
+            "pdev": self.parameter_device,
+            "idev": self.input_device,
+            "called": self.called,
+            "backed": self.backed,
+        }
 
 
 def add_moments(into: list[float], new: Sequence[float]) -> None:

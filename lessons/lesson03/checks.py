@@ -115,10 +115,10 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
     main = max(set(names), key=names.count)
     if total is not None and main == CE:
         saw = f"the loss takes its input for logits, and receives rows of non-negative numbers that sum to {total:.3f}"
-        return Failed(saw, expected, None, step, misfit, MISFIT)
+        return Failed(saw, expected, evidence.where_backward(), step, misfit, MISFIT)
     if total is not None and main == NLL_RAW:
         saw = f"the loss takes its input for log-probabilities, and receives rows of non-negative numbers that sum to {total:.3f}: it is negative"
-        return Failed(saw, expected, None, step, misfit, MISFIT)
+        return Failed(saw, expected, evidence.where_backward(), step, misfit, MISFIT)
     if len(wrong) > 0.2 * len(names):
         name = NLL_RAW if wrong.count(NLL_RAW) > len(wrong) / 2 else OTHER
         saw = (
@@ -126,7 +126,7 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
             if name == NLL_RAW
             else f"what comes back to the model's scores is not the gradient of a cross-entropy of them (off by {misfit:.0%} in {len(wrong)} of {len(names)} sampled steps)"
         )
-        return Failed(saw, expected, None, step, misfit, MISFIT)
+        return Failed(saw, expected, evidence.where_backward(), step, misfit, MISFIT)
     remark = None
     if main == LOG:
         remark = "the log of probabilities loses precision where they are near 0: log_softmax of the scores is safer"
@@ -171,10 +171,10 @@ def logit_range(evidence: Evidence) -> Passed | Failed:
         constant = seen["sum_std"] < 1e-3 * max(spreads[0], 1e-6)
         if constant and seen["low"] > -1e-6:
             saw = f"in training mode every row of scores is non-negative and sums to {seen['sum_mean']:.3f}"
-            return Failed(saw, expected, None, step, growth, GROWTH)
+            return Failed(saw, expected, evidence.where_called(), step, growth, GROWTH)
         if growth < GROWTH and (constant or floor > MOST_FLOOR):
             saw = f"however strongly the output layer drives them, the scores spread by no more than {seen['widest']:.2f}, so the loss cannot fall below {floor:.3f}"
-            return Failed(saw, expected, None, step, growth, GROWTH)
+            return Failed(saw, expected, evidence.where_called(), step, growth, GROWTH)
     heldout = evidence.logits.get("heldout")
     if heldout is not None and _probabilities(heldout.astype(np.float64)) is not None and not log_of_output:
         remark = "in eval mode the model returns probabilities: fine for reading, but keep them away from a loss"

@@ -63,11 +63,18 @@ def gradient_reaches(evidence: Evidence) -> Passed | Failed:
         raise MissingEvidence(msg)
     silent = [name for name in hidden if norms.get(name) is None]
     if silent:
-        return Failed(f"no gradient reaches {silent[0]} in the first steps", expected, None, step, 0.0, REACH)
+        return Failed(f"no gradient reaches {silent[0]} in the first steps", expected, evidence.where_backward(), step, 0.0, REACH)
     ratios = {name: (norms[name] or 0.0) / output for name in hidden}
     weakest = min(ratios, key=lambda n: ratios[n])
     if not ratios[weakest] >= REACH:
-        return Failed(f"{weakest} gets {ratios[weakest]:.1g} of the output layer's gradient norm", expected, None, step, ratios[weakest], REACH)
+        return Failed(
+            f"{weakest} gets {ratios[weakest]:.1g} of the output layer's gradient norm",
+            expected,
+            evidence.where_backward(),
+            step,
+            ratios[weakest],
+            REACH,
+        )
     return Passed(f"weakest hidden layer {weakest} at {ratios[weakest]:.2g} of the output layer", None, ratios[weakest], REACH)
 
 

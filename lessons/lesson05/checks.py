@@ -43,7 +43,7 @@ def finite(evidence: Evidence) -> Passed | Failed:
     if bad is not None:
         saw = f"NaN or infinity in step {bad.index} of {steps[-1].index + 1} (loss {bad.loss})"
         step = "Find the first step with a loss that is not finite, and print the gradient norm and the weights' norm in the five steps before it."
-        return Failed(saw, "finite losses, scores and weights in every step of the returned model's training", None, step)
+        return Failed(saw, "finite losses, scores and weights in every step of the returned model's training", evidence.where_backward(), step)
     return Passed(f"finite in all {len(steps)} steps")
 
 
@@ -63,12 +63,14 @@ def healthy_steps(evidence: Evidence) -> Passed | Failed:
     skipped = _irregular_skips(known)
     if skipped > SKIPS * len(known):
         saw = f"{skipped} of {len(known)} backward passes were followed by no update"
-        return Failed(saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS)
+        return Failed(
+            saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS
+        )
     middle = median(updates)
     expected = f"a median update below {UPDATE:g} of the weights' norm"
     if not middle < UPDATE:
         step = "Compute |w_after - w_before| / |w_before| for the first steps: how much of itself does a weight change in one step?"
-        return Failed(f"a median update of {middle:.2g} of the weights' norm", expected, None, step, middle, UPDATE)
+        return Failed(f"a median update of {middle:.2g} of the weights' norm", expected, evidence.where_backward(), step, middle, UPDATE)
     rates = [s.lr for s in steps if s.lr is not None]
     remark = None
     if rates and max(rates) >= 1.0:

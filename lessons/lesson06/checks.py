@@ -27,7 +27,7 @@ def _standardised(kind: str, title: str, id_: str, when: str) -> Check:
         off = max(abs(seen.mean), abs(seen.std - 1.0))
         if not off <= BAND:
             step = f"Take the mean, standard deviation, minimum and maximum of what enters the first layer {when}."
-            return Failed(text, f"mean 0 and standard deviation 1, each within {BAND:g}", None, step, off, BAND)
+            return Failed(text, f"mean 0 and standard deviation 1, each within {BAND:g}", evidence.where_called(), step, off, BAND)
         return Passed(text, None, off, BAND)
 
     return Check(id_, title, "behaviour", function)

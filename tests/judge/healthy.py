@@ -79,7 +79,7 @@ def healthy(**changes: Any) -> Evidence:
         "inputs": {"train": Moments(100, 0.01, 1.0, -0.42, 2.8), "heldout": Moments(100, 0.02, 1.01, -0.42, 2.8)},
         "truth": tuple(Truth(name, 0.1, 0.1) for name in HIDDEN),
     }  # fmt: skip
-    return Evidence("main", Outcome.FINISHED, "main returned a model", **{**usual, **changes})
+    return Evidence(**{"leg": "main", "outcome": Outcome.FINISHED, "sentence": "main returned a model", **usual, **changes})
 
 
 def stopped(outcome: Outcome, sentence: str, **changes: Any) -> Evidence:

@@ -10,7 +10,9 @@ from grader.run.fence import beside
 from tests.run.sources import HEAD
 
 COURSE = Path(__file__).resolve().parents[2]
-TRY = HEAD + '''
+TRY = (
+    HEAD
+    + """
 import pathlib
 def main(data_dir, log_dir, device="cpu", epochs=1):
     try:
@@ -18,7 +20,8 @@ def main(data_dir, log_dir, device="cpu", epochs=1):
     except OSError as error:
         raise KeyError("refused") from error
     raise KeyError("done")
-'''
+"""
+)
 
 
 def landlock() -> bool:

@@ -31,12 +31,19 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
     for p in weights:
         if probed.get(p.name) is None:
             saw = f"no gradient reaches {p.name} (its gradient is None, not zero)"
-            return Failed(saw, expected, None, "Walk from the loss to this weight: print grad_fn of each tensor on the way.")
+            return Failed(saw, expected, evidence.where_backward(), "Walk from the loss to this weight: print grad_fn of each tensor on the way.")
     still = [p for p in weights if p.moved is not None and p.moved < MOVED]
     if still:
         names = ", ".join(p.name for p in still[:3])
         saw = f"{names} {'has' if len(still) == 1 else 'have'} not moved since training began"
-        return Failed(saw, expected, None, "Print this weight's .grad right after the backward pass: None and zero are different faults.", 0.0, MOVED)
+        return Failed(
+            saw,
+            expected,
+            evidence.where_backward(),
+            "Print this weight's .grad right after the backward pass: None and zero are different faults.",
+            0.0,
+            MOVED,
+        )
     known = [p for p in weights if p.moved is not None]
     if not known:
         return Failed(

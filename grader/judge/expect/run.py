@@ -52,7 +52,12 @@ def on_device(evidence: Evidence) -> Passed | Failed:
         for what, device in (("the parameters were", step.parameter_device), ("the batch was", step.input_device)):
             if device.split(":")[0] != wanted:
                 saw = f"in step {step.index} {what} on {device}"
-                return Failed(saw, expected, None, "Print next(model.parameters()).device and the batch's .device right before the forward pass.")
+                return Failed(
+                    saw,
+                    expected,
+                    evidence.where_called(),
+                    "Print next(model.parameters()).device and the batch's .device right before the forward pass.",
+                )
     evidence.finished()
     returned = [str(d) for d in evidence.returned.get("devices", [])]
     if any(d.split(":")[0] != wanted for d in returned):
@@ -73,8 +78,12 @@ def trained_on_data(evidence: Evidence) -> Passed | Failed:
     if not rows:
         return Failed("no training step of the returned model was seen", expected, None, step, 0.0, EPOCH_SHARE)
     if share < EPOCH_SHARE:
-        return Failed(f"{rows} images in {len(evidence.all_steps)} steps ({share:.2f} of a pass)", expected, None, step, share, EPOCH_SHARE)
+        return Failed(
+            f"{rows} images in {len(evidence.all_steps)} steps ({share:.2f} of a pass)", expected, evidence.where_called(), step, share, EPOCH_SHARE
+        )
     known = [s.changed for s in evidence.all_steps if s.changed is not None]
     if known and not any(known):
-        return Failed(f"{len(evidence.all_steps)} steps, none of which changed a parameter", expected, None, step, 0.0, EPOCH_SHARE)
+        return Failed(
+            f"{len(evidence.all_steps)} steps, none of which changed a parameter", expected, evidence.where_backward(), step, 0.0, EPOCH_SHARE
+        )
     return Passed(f"{rows} images in {len(evidence.all_steps) or 'hand-written'} steps ({share:.2f} passes)", None, share, EPOCH_SHARE)

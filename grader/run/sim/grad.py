@@ -65,12 +65,12 @@ def get_node(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
 
 def applying() -> Any:
     """`autograd.Function.apply`, noting that Python code will take part in the backward pass."""
-    original = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    function: Any = torch.autograd.Function
+    own = vars(function).get("apply")  # newer versions inherit it from C++
 
-    @functools.wraps(original)
     def apply(kind: Any, *args: Any, **kwargs: Any) -> Any:
         _Watched.by_somebody = _Watched.by_somebody or kind is not Move
-        return original(kind, *args, **kwargs)
+        return super(function, kind).apply(*args, **kwargs) if own is None else own.__func__(kind, *args, **kwargs)
 
     return classmethod(apply)
 
