@@ -27,26 +27,44 @@ def crash_from(record: dict[str, Any], lines: list[str]) -> Crash:
     return Crash(record["type"], message, places, record["during"])
 
 
-def outcome_of(run: RunRecord, records: Records, damage: str | None, lines: list[str]) -> tuple[Outcome, str, Crash | None, Place | None]:
+Ending = tuple[Outcome, str, Crash | None, Place | None]
+
+
+def outcome_of(run: RunRecord, records: Records, damage: str | None, lines: list[str]) -> Ending:
     """(outcome, sentence, crash, place): what ended the run, in the order in which the reasons exclude each other."""
     stage = STAGES.get(records.one("stage").get("name", ""), "")
+    for reason in (_tampered(run, records, damage, lines), _stopped(run, stage), _ended_itself(records, stage, lines)):
+        if reason is not None:
+            return reason
+    if not records.all("end"):
+        return (*_without_end(run, stage), None, None)
+    return _finished(records)
+
+
+def _tampered(run: RunRecord, records: Records, damage: str | None, lines: list[str]) -> Ending | None:
     if records.all("disturbed"):
         return Outcome.TAMPERED, f"the observation was disturbed: {records.one('disturbed')['what']}", None, None
     if records.all("reaching"):
         reach = records.all("reaching")[0]
-        line = Place(reach["line"], "", lines[reach["line"] - 1].strip() if 0 < reach["line"] <= len(lines) else "")
-        return Outcome.TAMPERED, f"it reached into the grader's process ({reach['what']})", None, line
+        return Outcome.TAMPERED, f"it reached into the grader's process ({reach['what']})", None, _line(reach["line"], "", lines)
     if damage is not None and run.why == "exit":
         return Outcome.TAMPERED, f"the evidence was tampered with: {damage}", None, None
-    stopped = {
+    return None
+
+
+def _stopped(run: RunRecord, stage: str) -> Ending | None:
+    endings = {
         "timeout": (Outcome.TIMEOUT, f"it was still running after {run.seconds:.0f} s ({stage}) and was stopped"),
         "memory": (Outcome.OUT_OF_MEMORY, f"it used more than the memory allowed ({run.peak_mb:.0f} MB, {stage}) and was stopped"),
         "disk": (Outcome.DISK_FULL, f"it filled its run directory beyond what is allowed ({stage}) and was stopped"),
         "evidence": (Outcome.TAMPERED, "it flooded the evidence stream and was stopped"),
         "killed": (Outcome.KILLED, "the run was interrupted"),
     }
-    if run.why in stopped:
-        return (*stopped[run.why], None, None)
+    return (*endings[run.why], None, None) if run.why in endings else None
+
+
+def _ended_itself(records: Records, stage: str, lines: list[str]) -> Ending | None:
+    """An exception, a broken contract or sys.exit, as the child wrote it down."""
     if records.all("crash"):
         record = records.one("crash")
         crash = crash_from(record, lines)
@@ -59,15 +77,15 @@ def outcome_of(run: RunRecord, records: Records, damage: str | None, lines: list
         return Outcome.RAISED, text, crash, where
     if records.all("contract"):
         broken = records.one("contract")
-        where = None
-        if broken.get("line"):
-            where = Place(broken["line"], "main", lines[broken["line"] - 1].strip() if broken["line"] <= len(lines) else "")
+        where = _line(broken["line"], "main", lines) if broken.get("line") else None
         return Outcome.BROKEN_CONTRACT, f"{broken['what']}; expected {broken['expected']}", None, where
     if records.all("exited"):
         return Outcome.EXITED, f"the submission ended the process itself with sys.exit({records.one('exited')['code']}) {stage}", None, None
-    if not records.all("end"):
-        return (*_without_end(run, stage), None, None)
-    return _finished(records)
+    return None
+
+
+def _line(number: int, function: str, lines: list[str]) -> Place:
+    return Place(number, function, lines[number - 1].strip() if 0 < number <= len(lines) else "")
 
 
 def _without_end(run: RunRecord, stage: str) -> tuple[Outcome, str]:
@@ -80,7 +98,7 @@ def _without_end(run: RunRecord, stage: str) -> tuple[Outcome, str]:
     return Outcome.EXITED, f"the process ended {stage} with exit code {run.code} and without a result (os._exit?)"
 
 
-def _finished(records: Records) -> tuple[Outcome, str, Crash | None, Place | None]:
+def _finished(records: Records) -> Ending:
     """The stream is whole: it must also be complete, one of each, nothing after the end."""
     single = ("hello", "end", "returned", "writers", "data", "parameters")
     odd = [kind for kind in single if len(records.all(kind)) > 1]

@@ -61,10 +61,7 @@ def answer(item: Check, evidence: Mapping[str, Evidence]) -> Result:
     outcome: Answer
     try:
         leg = evidence.get(item.leg)
-        if leg is None:
-            outcome = Skipped(f"the {item.leg} leg did not run")
-        else:
-            outcome = item.function(leg)
+        outcome = Skipped(f"the {item.leg} leg did not run") if leg is None else item.function(leg)
     except MissingEvidence as missing:
         outcome = Skipped(str(missing))
     except Exception as error:  # noqa: BLE001 - a check is author-written code: its failure must become Broken, not end the batch

@@ -66,7 +66,10 @@ class Result:
 
 @dataclass(frozen=True)
 class LegSummary:
-    """How one leg of a run ended: leg is 'main', or 'cpu' / 'gpu' in a lesson with two legs; device as given to main ('cpu', 'cuda', simulated or not)."""
+    """How one leg of a run ended.
+
+    leg: 'main', or 'cpu' / 'gpu' in a lesson with two legs; device: as given to main ('cpu', 'cuda'), simulated or not.
+    """
 
     leg: str
     device: str
@@ -98,7 +101,7 @@ class Verdict:
             return "broken"
         for leg in self.legs:
             if leg.outcome is not Outcome.FINISHED:
-                return leg.outcome.value
+                return str(leg.outcome.value)
         if self.results and all(isinstance(r.answer, Passed) for r in self.results):
             return "passed"
         return "failed"

@@ -50,7 +50,7 @@ class Calm:
 
     def _put_on(self) -> None:
         if not self._on:
-            self._mode.__enter__()
+            self._mode.__enter__()  # type: ignore[no-untyped-call] # torch leaves it untyped
             self._on = True
 
     def off(self) -> None:

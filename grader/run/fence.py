@@ -1,5 +1,7 @@
-"""A fence around the files of the child, where the system can build one (Linux with Landlock): write only into the run directory and the
-system's temporary folder, and do not read the solutions, the case law or the held-out labels.
+"""A fence around the files of the child, where the system can build one (Linux with Landlock).
+
+Inside it a submission writes only into the run directory and the system's temporary folder, and does not read the solutions, the case law or
+the held-out labels.
 
 Elsewhere there is no fence; the parent then relies on what it has read before the submission runs, and on its own measurements.
 """

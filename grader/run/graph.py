@@ -8,7 +8,7 @@ without an activation collapses into one (W2 (W1 x) = (W2 W1) x).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -16,6 +16,9 @@ from torch.overrides import TorchFunctionMode
 from grader.run.norms import NORMS, LastNorm
 from grader.run.ops import LINEAR, POSITIONAL, RECURRENT, RESHAPES, WEIGHTED, name_of
 from grader.run.tensors import flat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 IMAGE_DIMS = 4
 
@@ -39,7 +42,7 @@ class Node:
 class FlowMode(TorchFunctionMode):
     """Follow the data from the input through every operation."""
 
-    def __init__(self, parameters: dict[str, torch.Tensor], given: torch.Tensor) -> None:
+    def __init__(self, parameters: Mapping[str, torch.Tensor], given: torch.Tensor) -> None:
         """parameters: by name; given: the input batch."""
         super().__init__()
         self._keep: list[Any] = [given]
@@ -72,7 +75,7 @@ class FlowMode(TorchFunctionMode):
         if func in NORMS and self.first_weight is None:
             self._norm.see(func, args, kwargs, result)
         name = name_of(func)
-        if name in {"__get__"}:
+        if name == "__get__":
             outputs = [t for t in outputs if id(t) not in self.nodes]
         for node in before:
             self.used.extend(n for n in sorted(node.names) if n not in self.used)

@@ -10,13 +10,18 @@ from grader.run.steps import LOOSE, Root
 from grader.run.tensors import norms, plain, quiet
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from torch import nn
 
     from grader.run.params import Track
     from grader.run.recorder import Recorder
 
 ALONG = 0.3
-"""Least cosine between the way to the returned weights and the way of the training: averages and checkpoints measure 0.6 and more, a fresh model 0.05."""
+"""Least cosine between the way to the returned weights and the training's own way.
+
+Averages and checkpoints measure 0.6 and more, a fresh model 0.05.
+"""
 
 
 def relate(recorder: Recorder, model: nn.Module) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def _closest(roots: dict[str, Any], trained: set[int]) -> dict[str, Any]:
     return roots
 
 
-def _equal(track: Track, mine: dict[str, torch.Tensor]) -> dict[str, str]:
+def _equal(track: Track, mine: Mapping[str, torch.Tensor]) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, last in zip(track.names, track.last, strict=True):
         for other, parameter in mine.items():
@@ -76,7 +81,7 @@ def _equal(track: Track, mine: dict[str, torch.Tensor]) -> dict[str, str]:
     return names
 
 
-def _alike(track: Track, mine: dict[str, torch.Tensor]) -> dict[str, str]:
+def _alike(track: Track, mine: Mapping[str, torch.Tensor]) -> dict[str, str]:
     """Equal shapes, and weights that lie where this training leads: an exact earlier state, or an average along the way.
 
     A fresh model of the same shapes is no product of the training: its distance from the start points anywhere (cosine near 0).
@@ -95,7 +100,7 @@ def _alike(track: Track, mine: dict[str, torch.Tensor]) -> dict[str, str]:
     return names if cosine > ALONG else {}
 
 
-def _movement(track: Track, names: dict[str, str], mine: dict[str, torch.Tensor], moved: dict[str, float]) -> None:
+def _movement(track: Track, names: dict[str, str], mine: Mapping[str, torch.Tensor], moved: dict[str, float]) -> None:
     for name, first in zip(track.names, track.first, strict=True):
         target = names.get(name)
         if target is None or mine[target].shape != first.shape:
@@ -104,7 +109,7 @@ def _movement(track: Track, names: dict[str, str], mine: dict[str, torch.Tensor]
         moved[target] = max(moved.get(target, 0.0), delta / max(size, 1e-12))
 
 
-def _plain_movement(recorder: Recorder, mine: dict[str, torch.Tensor], roots: dict[str, Any], moved: dict[str, float]) -> None:
+def _plain_movement(recorder: Recorder, mine: Mapping[str, torch.Tensor], roots: dict[str, Any], moved: dict[str, float]) -> None:
     """Weights of a backward pass written by hand: matched to the model's by storage or value."""
     for number, item in enumerate(recorder.loose.plain.values()):
         for name, parameter in mine.items():
@@ -131,9 +136,8 @@ def first_moments(recorder: Recorder, relation: dict[str, Any], first_weight: st
         loose = relation["roots"].get(str(LOOSE))
         if loose is not None:
             slot = next((n for n, target in loose["names"].items() if target == first_weight), "w0")
-            values = recorder.loose.slot_moments.get(int(slot[1:]))
-            if values:
-                found["train"] = values
+            if int(slot[1:]) in recorder.loose.slot_moments:
+                found["train"] = recorder.loose.slot_moments[int(slot[1:])]
     if not found:
         for item in relation["roots"].values():
             if "moments" in item and first_weight in item["names"].values():

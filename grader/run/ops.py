@@ -39,16 +39,16 @@ RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu", "multi_head_attent
 LOSSES = frozenset({F.cross_entropy, F.nll_loss, torch.log_softmax, F.log_softmax, _T.log_softmax, torch.logsumexp, _T.logsumexp})
 RESHAPES = frozenset(
     {
-        "getitem", "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "__getitem__", "narrow", "expand", "repeat",
-        "cat", "stack", "chunk", "split", "pad", "contiguous", "index_select", "t", "movedim", "swapaxes", "unbind", "select", "view_as",
+        "getitem", "__getitem__", "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "narrow", "expand",
+        "repeat", "cat", "stack", "chunk", "split", "pad", "contiguous", "index_select", "t", "movedim", "swapaxes", "unbind", "select", "view_as",
         "reshape_as", "resize", "resize_", "as_strided", "crop", "center_crop", "slice", "ravel", "take", "take_along_dim", "gather",
         "masked_select", "rearrange",
     }
 )  # fmt: skip
 LINEAR = RESHAPES | frozenset(
     {
-        "add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "rsub", "sub_", "__neg__", "neg", "__mul__", "mul", "__rmul__",
-        "mul_", "__imul__", "div", "__truediv__", "__itruediv__", "div_", "__rtruediv__", "mean", "sum", "dropout", "dropout_", "dropout2d",
+        "add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "rsub", "sub_", "__neg__", "neg", "__mul__", "mul",
+        "__rmul__", "mul_", "__imul__", "div", "__truediv__", "__itruediv__", "div_", "__rtruediv__", "mean", "sum", "dropout", "dropout_", "dropout2d",
         "alpha_dropout", "feature_alpha_dropout", "dropout1d", "batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize",
         "native_batch_norm", "avg_pool2d", "adaptive_avg_pool2d", "adaptive_avg_pool1d", "avg_pool1d", "to", "float", "double", "half", "clone",
         "detach", "type_as", "type", "requires_grad_", "register_hook", "retain_grad", "log_softmax", "softmax", "logsumexp", "__get__", "__set__",

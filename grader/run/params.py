@@ -76,7 +76,7 @@ class Track:
             back = self._remember(mark, step) if changed else None
             self._fresh = measured(step + 1)
             if self._fresh:
-                torch._foreach_copy_(self.last, now)  # noqa: SLF001 - what torch.optim itself uses; one call for all
+                torch._foreach_copy_(self.last, now)
             return Look(changed, update, back)
 
     def fingerprint(self, now: Sequence[torch.Tensor]) -> tuple[float, ...]:
@@ -114,7 +114,7 @@ class NamedParameters:
     def __init__(self) -> None:
         """Nothing kept."""
         self._named: list[tuple[str, torch.Tensor]] = []
-        self._owners: list[tuple[dict[str, torch.Tensor | None], str, torch.Tensor]] = []
+        self._owners: list[tuple[dict[str, torch.nn.Parameter | None], str, torch.nn.Parameter]] = []
         self._children: list[tuple[dict[str, torch.nn.Module | None], int]] = []
 
     def of(self, module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from grader.evidence.build import RunRecord, build, not_run
 from grader.evidence.measure import read_labels
@@ -204,7 +204,7 @@ class Handle:
             remove(self._folder)
             self._folder = None
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> Self:
         """Return itself."""
         return self
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from grader.run.calm import Calm
 from grader.run.gradients import GradientTap, OutputTap
 from grader.run.loose import LooseWeights
 from grader.run.operations import Operations
 from grader.run.ops import OpMode
 from grader.run.params import Track
-from grader.run.calm import Calm
 from grader.run.steps import EMPTY, LOOSE, Pending, Root, guarded, is_sampled
 from grader.run.tensors import flat, is_wrapped, plain, quiet, ten_wide
 from grader.run.trace import Tracer, place_of

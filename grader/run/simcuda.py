@@ -5,6 +5,7 @@ works, what such a machine refuses (operands on different devices, `.numpy()` of
 memory limits and numerical differences are not simulated. The parts are in `grader.run.sim`.
 """
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -45,5 +46,5 @@ def simulated_cuda() -> Iterator[None]:
 
 def is_simulated(tensor: torch.Tensor) -> bool:
     """Whether a tensor lives on the simulated GPU. Works in and outside of the simulation."""
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    with torch._C.DisableTorchFunction():
         return on_cuda(tensor)

@@ -7,9 +7,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn import parameter as lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 _wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # noqa: SLF001 - no public question exists
 _unwrap = torch._C._functorch.get_unwrapped  # noqa: SLF001
@@ -36,10 +37,10 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
 
 def is_lazy(tensor: torch.Tensor) -> bool:
     """Whether this is a parameter of a lazy module that has not met data yet."""
-    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+    return isinstance(tensor, (lazy.UninitializedParameter, lazy.UninitializedBuffer))
 
 
-def flat(value: Any, depth: int = 3) -> Iterable[torch.Tensor]:
+def flat(value: Any, depth: int = 3) -> Iterator[torch.Tensor]:
     """The tensors in a value of nested tuples, lists and dicts (to a small depth)."""
     if isinstance(value, torch.Tensor):
         yield value

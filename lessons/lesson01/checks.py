@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from grader.evidence.view import Evidence
 
 FEATURES = 0.85
-"""Share of the last feature map that must be able to reach the output. Whole maps measure 0.99 and more, a map cut from 1440 to 1000 features 0.69."""
+"""Share of the last feature map that must be able to reach the output.
+
+Whole maps measure 0.99 and more, a map cut from 1440 to 1000 features 0.69.
+"""
 
 
 @check("shapes")

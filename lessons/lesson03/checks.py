@@ -28,7 +28,10 @@ FLOOR = math.log(1 + 9 / math.e)
 """1.461: the least cross-entropy of scores confined to an interval of length 1."""
 MOST_FLOOR = 0.02
 CLEAR = 0.3
-"""A row tells its label where one entry holds most of the negative gradient: 0.5 of the absolute sum for a plain cross-entropy, 0.1 where smoothing pushes an over-confident row back."""
+"""A row tells its label where one entry holds most of the negative gradient.
+
+That is 0.5 of the absolute sum for a plain cross-entropy, 0.1 where smoothing pushes an over-confident row back.
+"""
 GROWTH = 2.0
 """Scores that may spread grow tenfold with a tenfold output layer; a softmax, sigmoid or tanh grows by less than 1.1."""
 
@@ -62,7 +65,7 @@ def family(sample: LossSample) -> tuple[str, float]:
     label = g.argmin(axis=1)
     clear = -g[np.arange(len(g)), label] > CLEAR * np.abs(g).sum(axis=1)
     z, g, label = z[clear], g[clear], label[clear]
-    if len(z) < 4:  # noqa: PLR2004 - too few rows to judge
+    if len(z) < 4:
         return OTHER, math.nan
     onehot = np.eye(10)[label]
     p = np.exp(z - z.max(axis=1, keepdims=True))
@@ -101,7 +104,9 @@ def _probabilities(z: NDArray[np.float64]) -> float | None:
 def loss_input(evidence: Evidence) -> Passed | Failed:
     """The training loss is a cross-entropy of logits or of log-probabilities."""
     expected = "the loss receives logits (cross-entropy) or log-probabilities (negative log-likelihood)"
-    step = "Look at one batch of what the loss receives: its smallest value, its largest, the sum of each row; then read what the loss's documentation expects."
+    step = (
+        "Look at one batch of what the loss receives: smallest value, largest, the sum of each row; then read what the loss's documentation expects."
+    )
     samples = evidence.samples
     if not samples:
         return _by_curve(evidence, expected, step)
@@ -124,7 +129,7 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
         saw = (
             "the loss takes its input for log-probabilities, and receives something else"
             if name == NLL_RAW
-            else f"what comes back to the model's scores is not the gradient of a cross-entropy of them (off by {misfit:.0%} in {len(wrong)} of {len(names)} sampled steps)"
+            else f"what comes back to the model's scores is not the gradient of a cross-entropy of them (in {len(wrong)} of {len(names)} sampled steps)"
         )
         return Failed(saw, expected, evidence.where_backward(), step, misfit, MISFIT)
     remark = None
@@ -150,7 +155,8 @@ def _by_curve(evidence: Evidence, expected: str, step: str) -> Passed | Failed:
     late = sum(train.values[-5:]) / len(train.values[-5:])
     nearest = min(validation.values, key=lambda v: abs(v - measured))
     if not late < FLOOR - 0.2 or not abs(nearest - measured) <= 0.1 + 0.25 * measured:
-        saw = f"the logged losses end at {late:.2f} (training) and {validation.values[-1]:.2f} (validation); the returned scores' cross-entropy is {measured:.2f}"
+        ends = f"{late:.2f} (training) and {validation.values[-1]:.2f} (validation)"
+        saw = f"the logged losses end at {ends}; the returned scores' cross-entropy is {measured:.2f}"
         return Failed(saw, expected, None, step)
     return Passed(f"logged validation loss {nearest:.3f}, cross-entropy of the returned scores {measured:.3f}")
 
@@ -173,7 +179,8 @@ def logit_range(evidence: Evidence) -> Passed | Failed:
             saw = f"in training mode every row of scores is non-negative and sums to {seen['sum_mean']:.3f}"
             return Failed(saw, expected, evidence.where_called(), step, growth, GROWTH)
         if growth < GROWTH and (constant or floor > MOST_FLOOR):
-            saw = f"however strongly the output layer drives them, the scores spread by no more than {seen['widest']:.2f}, so the loss cannot fall below {floor:.3f}"
+            wall = f"the scores spread by no more than {seen['widest']:.2f}"
+            saw = f"however strongly the output layer drives them, {wall}, so the loss cannot fall below {floor:.3f}"
             return Failed(saw, expected, evidence.where_called(), step, growth, GROWTH)
     heldout = evidence.logits.get("heldout")
     if heldout is not None and _probabilities(heldout.astype(np.float64)) is not None and not log_of_output:

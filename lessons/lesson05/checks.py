@@ -89,7 +89,7 @@ def _irregular_skips(changed: list[bool]) -> int:
         else:
             current += 1
     usual = max(set(runs), key=runs.count) if runs else 0
-    if runs and runs.count(usual) >= 0.9 * len(runs):  # noqa: PLR2004 - the last run of an epoch may be shorter
+    if runs and runs.count(usual) >= 0.9 * len(runs):
         return sum(max(0, r - usual) for r in runs) + max(0, current - usual)
     return sum(runs) + current
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from grader.evidence.view import Evidence
 
 BAND = 0.15
-"""The task's own tolerance for mean 0 and standard deviation 1. The data's constants measure 0.00 and 1.00 (0.02 off on shifted held-out images); the constants for bytes, means of -0.42 and deviations of 0.004."""
+"""The task's own tolerance for mean 0 and standard deviation 1.
+
+The data's constants measure 0.00 and 1.00 (0.02 off on shifted held-out images); the constants for bytes, a mean of -0.42 and a deviation of 0.004.
+"""
 
 
 def _standardised(kind: str, title: str, id_: str, when: str) -> Check:

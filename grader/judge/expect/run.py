@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from grader.evidence.view import Evidence
 
 EPOCH_SHARE = 0.75
-"""Least share of one pass over the training images: leaves room for a validation split and dropped last batches (1.0 in an ordinary run), none for a handful of steps."""
+"""Least share of one pass over the training images.
+
+An ordinary run measures 1.0; the rest leaves room for a validation split and dropped last batches, and none for a handful of steps.
+"""
 
 NEXT = {
     Outcome.RAISED: "Read the last line of the message first, then the line of your file it points to: which values meet there?",

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from grader.evidence.view import Evidence
 
 MATES = 1e-2
-"""Largest share of the outputs' spread that a sample's output may change with its batch-mates: rounding gives 1e-6 to 1e-3 (bfloat16), mixing gives 0.1 and more."""
+"""Largest share of the outputs' spread that a sample's output may change with its batch-mates.
+
+Rounding gives 1e-6 to 1e-3 (bfloat16), mixing gives 0.1 and more.
+"""
 
 
 @check("shapes")

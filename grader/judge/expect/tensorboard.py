@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 TAGS = ("Loss/train", "Loss/validation", "Accuracy/validation")
 FEWEST = {"Loss/train": 5, "Loss/validation": 1, "Accuracy/validation": 1}
 TOLERANCE = 0.03
-"""Largest difference between a logged and the measured accuracy on the same images: three standard errors of a half-sized validation subset; a wrong metric is off by 0.1 and more."""
+"""Largest difference between a logged and the measured accuracy on the same images.
+
+Three standard errors of a validation on a few hundred of the images; a wrong metric is off by 0.1 and more.
+"""
 
 
 @check("tensorboard")

@@ -46,12 +46,11 @@ def to_plain(output: Any, rows: int) -> torch.Tensor:
     if type(output) not in (torch.Tensor, nn.Parameter) and not isinstance(output, tv_tensors.TVTensor):
         msg = f"the model returned {describe(output)}: a subclass of torch.Tensor; expected a plain torch.Tensor of shape ({rows}, {CLASSES})"
         raise ContractError(msg)
-    if isinstance(output, tv_tensors.TVTensor):
-        output = output.as_subclass(torch.Tensor)
-    if tuple(output.shape) != (rows, CLASSES) or not output.is_floating_point():
+    plain: torch.Tensor = output.as_subclass(torch.Tensor) if isinstance(output, tv_tensors.TVTensor) else output
+    if tuple(plain.shape) != (rows, CLASSES) or not plain.is_floating_point():
         msg = f"the model returned {describe(output)} for a batch of {rows} images; expected a float tensor of shape ({rows}, {CLASSES})"
         raise ContractError(msg)
-    return output
+    return plain
 
 
 def prepare(transform: Callable[[Any], Any], images: NDArray[np.uint8]) -> torch.Tensor:

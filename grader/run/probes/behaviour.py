@@ -119,25 +119,26 @@ def first_input(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str,
 
 
 def amplify(model: nn.Module, batch: torch.Tensor, device: str, last: str | None) -> dict[str, Any]:
-    """Can the outputs spread without limit?  The output layer (and what follows it) is scaled by 1, 10 and 100; logits grow along, a softmax saturates."""
+    """Can the outputs spread without limit?
+
+    The output layer (and what follows it) is scaled by 1, 10 and 100; logits grow along, a softmax saturates.
+    """
     model.train()
     names = [n for n, _ in model.named_parameters()]
     start = names.index(last) if last in names else 0
     scaled = [p for n, p in list(model.named_parameters())[start:] if p.is_floating_point()]
-    spreads: list[float] = []
-    base = None
+    outputs: list[torch.Tensor] = []
     for factor in (1.0, 10.0, 10.0):
         with quiet():
             for parameter in scaled:
                 parameter.data.mul_(factor)
         torch.manual_seed(0)
-        output = forward(model, batch, device)
-        base = output if base is None else base
-        spreads.append(rows_spread(output))
+        outputs.append(forward(model, batch, device))
+    base, _, output = outputs
     with quiet():
         sums = base.sum(dim=1)
         return {
-            "spreads": spreads,
+            "spreads": [rows_spread(o) for o in outputs],
             "low": float(base.min()),
             "high": float(base.max()),
             "sum_mean": float(sums.mean()),

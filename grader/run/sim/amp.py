@@ -4,6 +4,7 @@ Half precision is imitated: operands are rounded to the half type, the function 
 and much faster on a CPU), and its result is rounded. The lists are those of PyTorch's "CUDA Ops that can autocast to float16 / to float32".
 """
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 from typing import Any, Final
@@ -14,18 +15,19 @@ from grader.run.sim.place import on_cuda
 
 HALF: Final = frozenset(
     {
-        "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul", "multi_dot",
-        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "lstm", "gru", "rnn_tanh", "rnn_relu",
-        "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention", "multi_head_attention_forward", "einsum",
+        "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul",
+        "multi_dot", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "lstm", "gru", "rnn_tanh",
+        "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention", "multi_head_attention_forward",
+        "einsum",
     }
 )  # fmt: skip
 SINGLE: Final = frozenset(
     {
         "acos", "asin", "cosh", "exp", "expm1", "log", "log10", "log2", "log1p", "reciprocal", "rsqrt", "sinh", "tan", "pow", "__pow__", "__rpow__",
-        "softplus", "layer_norm", "group_norm", "norm", "cosine_similarity", "cosine_embedding_loss", "nll_loss", "cross_entropy", "kl_div", "l1_loss",
-        "smooth_l1_loss", "huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss", "multi_margin_loss", "soft_margin_loss",
-        "triplet_margin_loss", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "binary_cross_entropy_with_logits", "dist", "cdist",
-        "renorm", "prod", "softmax", "softmin", "log_softmax", "cumprod", "cumsum", "sum",
+        "softplus", "layer_norm", "group_norm", "norm", "cosine_similarity", "cosine_embedding_loss", "nll_loss", "cross_entropy", "kl_div",
+        "l1_loss", "smooth_l1_loss", "huber_loss", "mse_loss", "margin_ranking_loss", "multilabel_margin_loss", "multi_margin_loss",
+        "soft_margin_loss", "triplet_margin_loss", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss",
+        "binary_cross_entropy_with_logits", "dist", "cdist", "renorm", "prod", "softmax", "softmin", "log_softmax", "cumprod", "cumsum", "sum",
     }
 )  # fmt: skip
 LISTED: Final = HALF | SINGLE | {"binary_cross_entropy"}
@@ -58,7 +60,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
             "safe to autocast."
         )
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    with torch._C.DisableTorchFunction():
         if name in SINGLE:
             single = lambda t: t.float() if t.dtype in _LOW and on_cuda(t) else t  # noqa: E731 - one expression, used once
             return func(*_each(args, single), **_each(kwargs, single))

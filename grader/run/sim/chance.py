@@ -14,10 +14,11 @@ Plain: Final = torch.Generator
 
 DRAWS: Final = frozenset(
     {
-        "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "poisson",
-        "normal_", "uniform_", "random_", "exponential_", "geometric_", "log_normal_", "cauchy_", "dropout", "dropout_", "dropout1d", "dropout2d",
-        "dropout3d", "alpha_dropout", "alpha_dropout_", "feature_dropout", "feature_alpha_dropout", "native_dropout", "rrelu", "rrelu_", "gumbel_softmax",
-        "kaiming_uniform_", "kaiming_normal_", "scaled_dot_product_attention", "multi_head_attention_forward", "lstm", "gru", "rnn_tanh", "rnn_relu",
+        "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial",
+        "poisson", "normal_", "uniform_", "random_", "exponential_", "geometric_", "log_normal_", "cauchy_", "dropout", "dropout_", "dropout1d",
+        "dropout2d", "dropout3d", "alpha_dropout", "alpha_dropout_", "feature_dropout", "feature_alpha_dropout", "native_dropout", "rrelu", "rrelu_",
+        "gumbel_softmax", "kaiming_uniform_", "kaiming_normal_", "scaled_dot_product_attention", "multi_head_attention_forward", "lstm", "gru",
+        "rnn_tanh", "rnn_relu",
     }
 )  # fmt: skip
 """Functions that draw random numbers, by name."""

@@ -6,6 +6,7 @@ own operations and passes the note on. The engine runs them in the calling threa
 small network's training step, it waits until somebody can be looking: all such ways begin with `Function.apply` or with a tensor's `grad_fn`.
 """
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +22,6 @@ from grader.run.sim.legacy import spelled
 from grader.run.sim.move import Move
 from grader.run.sim.place import CUDA, HOST, SAW_CUDA, host_addresses, mark, on_cuda, place_of, put, scan, tensors_in
 
-
 _VIEWS = frozenset({torch.ops.aten.detach.default, torch.ops.aten.t.default, torch.ops.aten.view.default})
 """The engine's most frequent operations, whose results share memory."""
 
@@ -36,7 +36,7 @@ class _Passing(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
         del kinds
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+        with torch._C.DisableTorchFunction():
             if func in _VIEWS:
                 return func(*args)
             result = func(*args, **(kwargs or {}))
@@ -44,6 +44,11 @@ class _Passing(TorchDispatchMode):
             if saw & SAW_CUDA:
                 mark(result, () if saw == SAW_CUDA else host_addresses(args))
         return result
+
+
+def _passing() -> Any:
+    made: Any = _Passing
+    return made()
 
 
 class _Watched:
@@ -59,18 +64,18 @@ def unwatched() -> None:
 
 def get_node(func: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
     """`tensor.grad_fn`: whoever holds a node can hook it, and its neighbours."""
-    _Watched.by_somebody = True
-    return func(*args)
+    node = func(*args)
+    _Watched.by_somebody = _Watched.by_somebody or node is not None
+    return node
 
 
 def applying() -> Any:
     """`autograd.Function.apply`, noting that Python code will take part in the backward pass."""
-    function: Any = torch.autograd.Function
-    own = vars(function).get("apply")  # newer versions inherit it from C++
+    original = vars(torch.autograd.Function)["apply"]
 
     def apply(kind: Any, *args: Any, **kwargs: Any) -> Any:
         _Watched.by_somebody = _Watched.by_somebody or kind is not Move
-        return super(function, kind).apply(*args, **kwargs) if own is None else own.__func__(kind, *args, **kwargs)
+        return original.__get__(None, kind)(*args, **kwargs)
 
     return classmethod(apply)
 
@@ -95,7 +100,7 @@ def engine(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..
     @functools.wraps(original)
     def run(outputs: Any, gradients: Any, *args: Any, **kwargs: Any) -> Any:
         _check_roots(outputs, gradients)
-        with _Passing() if _Watched.by_somebody else contextlib.nullcontext():
+        with _passing() if _Watched.by_somebody else contextlib.nullcontext():
             return inner(outputs, gradients, *args, **kwargs)
 
     return run
@@ -103,7 +108,7 @@ def engine(original: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..
 
 def _check_roots(outputs: Any, gradients: Any) -> None:
     """The gradients a pass starts from must be where the outputs are; the engine itself moves those without dimensions."""
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    with torch._C.DisableTorchFunction():
         for number, (output, gradient) in enumerate(zip(outputs, gradients or (), strict=False)):
             if not (isinstance(output, torch.Tensor) and isinstance(gradient, torch.Tensor)):
                 continue
@@ -120,7 +125,7 @@ def saving(mode: TorchFunctionMode) -> dict[str, Callable[..., Any]]:
 
     def init(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
         first(self, seeing(pack_hook, mode), seeing(unpack_hook, mode))
-        self.passing = _Passing()
+        self.passing = _passing()
 
     def entered(self: Any) -> Any:
         self.passing.__enter__()

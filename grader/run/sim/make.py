@@ -1,5 +1,6 @@
 """Functions that make tensors: `torch.zeros(..., device="cuda")` and its sisters, `*_like`, and `Tensor.new_*`."""
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import contextlib
@@ -29,7 +30,7 @@ def constructors() -> Iterable[Callable[..., Any]]:
 
 def _run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a constructor on the host, past every mode: what a caller wanted has been settled."""
-    with torch._C.DisableTorchFunction(), drawing(kwargs) if func.__name__ in DRAWS else contextlib.nullcontext():  # noqa: SLF001
+    with torch._C.DisableTorchFunction(), drawing(kwargs) if func.__name__ in DRAWS else contextlib.nullcontext():
         return func(*args, **kwargs)
 
 
@@ -74,7 +75,7 @@ def construct(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def like(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`torch.zeros_like`, `Tensor.new_zeros` and their sisters: on the device that is named, else beside the tensor they start from."""
-    first = args[0] if args else next(tensors_in(kwargs))
+    first = args[0] if args else next(iter(tensors_in(kwargs)))
     device = kwargs.get("device")
     beside = on_cuda(first)
     to_gpu = beside if device is None else wants_cuda(device)

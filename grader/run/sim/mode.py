@@ -1,5 +1,6 @@
 """The torch-function mode: every call from Python into torch, sent to whoever knows what a GPU makes of it."""
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import types
@@ -16,7 +17,7 @@ from grader.run.sim.place import CUDA, SAW_CUDA, host_addresses, mark, on_cuda, 
 from grader.run.sim.rules import check
 
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
-_T = torch.Tensor
+_T: Any = torch.Tensor
 
 _PASSED: Final = (
     "size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "element_size", "is_contiguous", "is_floating_point", "is_complex",
@@ -111,30 +112,33 @@ def share(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _handlers() -> dict[Any, Handler]:
     table: dict[Any, Handler] = {}
-    for member in (*vars(torch._C.TensorBase).values(), *vars(torch.Tensor).values()):  # noqa: SLF001 - where the attributes of tensors are declared
+    for member in (*vars(torch._C.TensorBase).values(), *vars(torch.Tensor).values()):
         if isinstance(member, (types.GetSetDescriptorType, property)):
             table.update(dict.fromkeys((member.__get__, member.__set__, member.__delete__), passed))
     found = {
         **dict.fromkeys(_PASSED, passed),
         **dict.fromkeys(_LIKE, make.like),
-        "to": move.tensor_to, "cuda": move.tensor_cuda, "cpu": move.tensor_cpu, "type": move.tensor_type, "type_as": move.type_as, "new": make.legacy_new,
-        "get_device": move.get_device, "numpy": move.to_numpy, "__array__": move.to_numpy, "__dlpack__": move.to_dlpack,
+        "to": move.tensor_to, "cuda": move.tensor_cuda, "cpu": move.tensor_cpu, "type": move.tensor_type, "type_as": move.type_as,
+        "new": make.legacy_new, "get_device": move.get_device, "numpy": move.to_numpy, "__array__": move.to_numpy, "__dlpack__": move.to_dlpack,
         "apply_": move.elementwise_python, "map_": move.elementwise_python, "map2_": move.elementwise_python,
         "__getitem__": index.get_item, "__setitem__": index.set_item, "index_put": index.index_put, "index_put_": index.index_put,
-        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show, "__deepcopy__": deep_copy, "__format__": formatted, "share_memory_": share,
+        "_index_put_impl_": index.index_put, "register_hook": grad.register_hook, "__repr__": show,
+        "__deepcopy__": deep_copy, "__format__": formatted, "share_memory_": share,
         "_pack_padded_sequence": pack, "_pad_packed_sequence": pack,
     }  # fmt: skip
     for name, handler in found.items():
-        for owner in (torch.Tensor, torch, torch._VF):  # type: ignore[assignment]  # noqa: SLF001 - what nn.LSTM itself calls
+        for owner in (torch.Tensor, torch, torch._VF):
             func = getattr(owner, name, None)
             if callable(func) and not isinstance(func, type):
                 table[func] = handler
-    getters = {"device": move.device_of, "is_cuda": move.is_cuda, "is_cpu": move.is_cpu, "grad": grad.get_grad, "_grad": grad.get_grad,
-               "grad_fn": grad.get_node}  # fmt: skip
-    for name, handler in getters.items():
-        table[getattr(_T, name).__get__] = handler
-    table[_T.grad.__set__] = table[_T._grad.__set__] = grad.set_grad  # type: ignore[attr-defined]  # noqa: SLF001
-    table[_T.data.__set__] = grad.set_data  # type: ignore[attr-defined]
+    getters: dict[str, Handler] = {
+        "device": move.device_of, "is_cuda": move.is_cuda, "is_cpu": move.is_cpu, "grad": grad.get_grad, "_grad": grad.get_grad,
+        "grad_fn": grad.get_node,
+    }  # fmt: skip
+    for name, getter in getters.items():
+        table[getattr(_T, name).__get__] = getter
+    table[_T.grad.__set__] = table[_T._grad.__set__] = grad.set_grad
+    table[_T.data.__set__] = grad.set_data
     table[torch.autograd.grad] = grad.gradients
     for constructor in make.constructors():
         table[constructor] = make.construct

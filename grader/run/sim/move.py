@@ -1,5 +1,6 @@
 """Moving tensors between the host and the simulated GPU, and what a tensor answers about where it is."""
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import contextlib
@@ -19,22 +20,25 @@ class Move(torch.autograd.Function):
 
     @staticmethod
     def forward(tensor: torch.Tensor, to_gpu: bool) -> torch.Tensor:  # noqa: FBT001 - apply takes positions only
+        """Copy."""
         return put(tensor.clone(), CUDA if to_gpu else HOST)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[torch.Tensor, bool], output: torch.Tensor) -> None:  # noqa: ARG004 - torch's own signature
+        """Remember where the gradient has to come from."""
         ctx.to_gpu = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Copy back."""
         return move(gradient, to_gpu=not ctx.to_gpu), None
 
 
 def move(tensor: torch.Tensor, *, to_gpu: bool) -> torch.Tensor:
     """A copy of a tensor on the other side. Differentiable; the original stays where it is."""
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
-        if tensor.requires_grad and torch.is_grad_enabled() and not torch.jit.is_tracing():
-            result: torch.Tensor = Move.apply(tensor, to_gpu)  # type: ignore[no-untyped-call]
+    with torch._C.DisableTorchFunction():
+        if tensor.requires_grad and torch.is_grad_enabled() and not torch.jit._trace.is_tracing():
+            result: torch.Tensor = Move.apply(tensor, to_gpu)
         else:
             result = tensor.clone()
         return put(result, CUDA if to_gpu else HOST)
@@ -162,7 +166,7 @@ def elementwise_python(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 def pin_memory(tensor: torch.Tensor, device: Any = None) -> torch.Tensor:
     """`Tensor.pin_memory()`: a plain copy that says it is pinned. Put on the class, since the DataLoader pins in a thread without modes."""
     del device
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    with torch._C.DisableTorchFunction():
         where = place_of(tensor)
         if where == CUDA:
             raise RuntimeError(f"cannot pin '{legacy.name_of(tensor.dtype, on_cuda=True)}' only dense CPU tensors can be pinned")
@@ -172,6 +176,6 @@ def pin_memory(tensor: torch.Tensor, device: Any = None) -> torch.Tensor:
 def is_pinned(tensor: torch.Tensor, device: Any = None) -> bool:
     """`Tensor.is_pinned()`."""
     del device
-    with torch._C.DisableTorchFunction(), contextlib.suppress(RuntimeError):  # noqa: SLF001
+    with torch._C.DisableTorchFunction(), contextlib.suppress(RuntimeError):
         return place_of(tensor) == PINNED
     return False

@@ -1,9 +1,9 @@
 """What no torch-function mode can reach, replaced for the time of the simulation and put back after it."""
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import Any, Final
 
 import torch
@@ -56,22 +56,21 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
         "__torch_function__",
         make.default_device(torch.utils._device.DeviceContext.__torch_function__),
     )
-    patches.replace(torch.autograd, "_engine_run_backward", grad.engine(torch.autograd._engine_run_backward, mode))  # noqa: SLF001
-    patches.replace(torch.autograd, "_make_grads", grad.seeing(torch.autograd._make_grads, mode))  # noqa: SLF001
+    patches.replace(torch.autograd, "_engine_run_backward", grad.engine(vars(torch.autograd)["_engine_run_backward"], mode))
+    patches.replace(torch.autograd, "_make_grads", grad.seeing(torch.autograd._make_grads, mode))
     grad.unwatched()
     patches.replace(torch.autograd.Function, "apply", grad.applying())
-    forward = torch.jit._script._CachedForward  # type: ignore[attr-defined]  # noqa: SLF001 - where a script module's forward begins
-    patches.replace(forward, "__get__", _script_forward(forward.__get__))
+    patches.replace(torch.jit.ScriptModule, "__call__", _script_call(torch.jit.ScriptModule.__call__))
     for name, value in grad.saving(mode).items():
         patches.replace(torch.autograd.graph.saved_tensors_hooks, name, value)
     for name in ("_get_accelerator", "_accelerator_getAccelerator"):
-        patches.replace(torch._C, name, runtime.accelerator)  # noqa: SLF001 - what torch.get_device_module asks
-    patches.replace(torch._C, "_group_tensors_by_device_and_dtype", _grouping(torch._C._group_tensors_by_device_and_dtype))  # noqa: SLF001
-    patches.replace(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))  # type: ignore[attr-defined]  # noqa: SLF001
+        patches.replace(torch._C, name, runtime.accelerator)
+    patches.replace(torch._C, "_group_tensors_by_device_and_dtype", _grouping(torch._C._group_tensors_by_device_and_dtype))
+    patches.replace(torch._C._nn, "_parse_to", _parsing(torch._C._nn._parse_to))
     patches.replace(torch.backends.cudnn, "is_acceptable", lambda tensor: False)  # noqa: ARG005 - nn.LSTM would ask cuDNN to lay out its weights
     patches.replace(torch.nn.parallel.comm, "scatter", _scatter)
     patches.replace(torch.UntypedStorage, "cuda", _storage_cuda)
-    register = torch.serialization._package_registry  # noqa: SLF001 - register_package has no opposite
+    register = torch.serialization._package_registry
     entry = (_FIRST, _tag_of_storage, _restore_storage)
     register.insert(0, entry)
     patches.callback(register.remove, entry)
@@ -89,7 +88,7 @@ def keep_default_device(patches: Patches) -> None:
 
 
 def _default() -> Any:
-    return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)  # noqa: SLF001 - get_default_device cannot tell "none set"
+    return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
 
 
 def _set_default_tensor_type(original: Any) -> Any:
@@ -116,7 +115,7 @@ def _parsing(original: Any) -> Any:
         if args and isinstance(args[0], int) and not isinstance(args[0], bool):
             args = (torch.device("cuda", args[0]), *args[1:])
         given = args[0] if args else kwargs.get("tensor")
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+        with torch._C.DisableTorchFunction():
             device, *rest = original(*args, **kwargs)
             if isinstance(given, torch.Tensor) and on_cuda(given):
                 device = GPU
@@ -127,23 +126,19 @@ def _parsing(original: Any) -> Any:
     return parse_to
 
 
-def _script_forward(original: Any) -> Any:
+def _script_call(original: Any) -> Any:
     """A traced or scripted module runs in C++: look at what goes in, and put what comes out where it belongs."""
 
-    def get(descriptor: Any, module: Any, kind: Any) -> Any:
-        method = original(descriptor, module, kind)
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            inputs = (args, kwargs, list(module.parameters()), list(module.buffers()))
+            saw = scan(inputs)
+            if saw & SAW_CUDA and saw & SAW_HOST:
+                refuse()
+            result = original(module, *args, **kwargs)
+            return mark(result, host_addresses(inputs)) if saw & SAW_CUDA else result
 
-        @functools.wraps(method)
-        def forward(*args: Any, **kwargs: Any) -> Any:
-            with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
-                inputs = (args, kwargs, list(module.parameters()), list(module.buffers()))
-                saw = scan(inputs)
-                result = method(*args, **kwargs) if not saw & SAW_CUDA or not saw & SAW_HOST else refuse()
-                return mark(result, host_addresses(inputs)) if saw & SAW_CUDA else result
-
-        return forward
-
-    return get
+    return call
 
 
 def _grouping(original: Any) -> Any:
@@ -151,7 +146,7 @@ def _grouping(original: Any) -> Any:
 
     def group(tensorlistlist: Any, with_indices: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyTorch's own signature
         first = tensorlistlist[0]
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+        with torch._C.DisableTorchFunction():
             sides = [tensor is not None and on_cuda(tensor) for tensor in first]
             groups: dict[Any, Any] = {}
             for side in dict.fromkeys(sides):
@@ -177,7 +172,7 @@ def _storage_cuda(storage: torch.UntypedStorage, device: Any = None, non_blockin
     wants_cuda(GPU if device is None else device)
     if place_of_storage(storage) == CUDA:
         return storage
-    copy = storage.clone()
+    copy: torch.UntypedStorage = storage.clone()
     put_storage(copy, CUDA)
     return copy
 

@@ -6,6 +6,7 @@ each: as long as there is one the address cannot be given to other memory, and o
 on the Python object of a storage would be simpler, but PyTorch 2.6 loses it when a dead reference cycle, such as torch.save leaves behind, held it.)
 """
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
@@ -31,8 +32,8 @@ _FLAT: Final = frozenset({int, float, bool, str, type(None), torch.dtype, torch.
 _Storage: Final = torch.UntypedStorage
 _untyped_storage = torch.Tensor.untyped_storage
 _dim = torch.Tensor.dim
-_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # noqa: SLF001 - no public question exists
-_unwrap = torch._C._functorch.get_unwrapped  # noqa: SLF001
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_unwrap = torch._C._functorch.get_unwrapped
 _COMPRESSED: Final = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 
 
@@ -49,12 +50,12 @@ def storage_of(tensor: torch.Tensor) -> torch.UntypedStorage | None:
             return _untyped_storage(tensor)
         except RuntimeError:  # sparse, or wrapped by torch.func
             pass
-    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - a subclass may refuse to be asked
+    with torch._C.DisableTorchFunctionSubclass():
         if _is_wrapped(tensor):
             return storage_of(_unwrap(tensor))
         try:
             if tensor.layout is torch.sparse_coo:
-                return _untyped_storage(tensor._values())  # noqa: SLF001 - `values()` demands a coalesced tensor
+                return _untyped_storage(tensor._values())
             return _untyped_storage(tensor.values() if tensor.layout in _COMPRESSED else tensor)
         except RuntimeError:
             return None
@@ -78,15 +79,15 @@ def on_cuda(tensor: torch.Tensor) -> bool:
 
 def place_of_storage(storage: Any) -> str | None:
     """What is noted about a typed or untyped storage."""
-    return _PLACES.get(getattr(storage, "_untyped_storage", storage)._cdata)  # noqa: SLF001 - the address
+    return _PLACES.get(getattr(storage, "_untyped_storage", storage)._cdata)
 
 
 def put_storage(storage: Any, place: str) -> None:
     """Note where memory is."""
     storage = getattr(storage, "_untyped_storage", storage)
-    address = storage._cdata  # noqa: SLF001 - the address
+    address = storage._cdata
     if address not in _PLACES:
-        storage._weak_ref()  # noqa: SLF001 - what torch.multiprocessing keeps storages by
+        storage._weak_ref()
         if len(_PLACES) >= _Limit.notes:
             _sweep()
     _PLACES[address] = place
@@ -94,8 +95,8 @@ def put_storage(storage: Any, place: str) -> None:
 
 def _sweep() -> None:
     for address in list(_PLACES):
-        if _Storage._expired(address) and _PLACES.pop(address, None):  # noqa: SLF001 - what torch.multiprocessing keeps storages by
-            _Storage._free_weak_ref(address)  # noqa: SLF001
+        if _Storage._expired(address) and _PLACES.pop(address, ""):
+            _Storage._free_weak_ref(address)
     _Limit.notes = max(_SWEEP_AT, 2 * len(_PLACES))
 
 

@@ -44,12 +44,12 @@ def _kernel(method: str, *named: tuple[str, Any]) -> None:
             common = common or found
             if found != common:
                 if _NEW_WORDS:
-                    words = (
-                        f"got {name} is on {found}, different from other tensors on {common} (when checking argument in method wrapper_CUDA_{method})"
-                    )
+                    words, where = f"got {name} is on {found}, different from other tensors on {common}", "argument"
                 else:
-                    words = f"found at least two devices, {common} and {found}! (when checking argument for argument {name} in method wrapper_CUDA_{method})"
-                raise RuntimeError(f"Expected all tensors to be on the same device, but {words}")
+                    words, where = f"found at least two devices, {common} and {found}!", f"argument for argument {name}"
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but {words} (when checking {where} in method wrapper_CUDA_{method})"
+                )
 
 
 def _linear(_: Any, given: Given) -> None:

@@ -1,5 +1,6 @@
 """What `torch.cuda` and `torch.accelerator` answer on a machine with one GPU."""
 
+# ruff: noqa: SLF001 - the simulation stands in for parts of PyTorch that have no public name
 from __future__ import annotations
 
 import contextlib
@@ -58,7 +59,7 @@ def properties(device: Any = None) -> Properties:
 def allocated(device: Any = None) -> int:
     """Bytes of memory with our tag that a Python tensor still uses (what only the graph holds is not counted)."""
     _index_of(device)
-    with torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    with torch._C.DisableTorchFunction():
         storages = {}
         for thing in gc.get_objects():
             if type(thing) in (torch.Tensor, torch.nn.Parameter) and on_cuda(thing):
@@ -88,6 +89,12 @@ def nothing(*_: Any, **__: Any) -> None:
 def exchange(device: Any) -> int:
     """Select a device; the one selected before."""
     check_index(device)
+    return 0
+
+
+def current() -> int:
+    """`current_device`."""
+    start()
     return 0
 
 
@@ -137,7 +144,7 @@ def cuda_module() -> dict[str, Any]:
     return {
         **memory, **peaks, **resets, **silent,
         "is_available": lambda: True, "is_initialized": lambda: True, "_initialized": True, "_lazy_init": start, "_is_compiled": lambda: True,
-        "device_count": lambda: 1, "_device_count_nvml": lambda: 1, "current_device": lambda: (start(), 0)[1], "set_device": select,
+        "device_count": lambda: 1, "_device_count_nvml": lambda: 1, "current_device": current, "set_device": select,
         "_exchange_device": exchange, "_maybe_exchange_device": exchange, "get_device_name": lambda device=None: properties(device).name,
         "get_device_capability": lambda device=None: (properties(device).major, properties(device).minor), "get_device_properties": properties,
         "get_arch_list": lambda: ["sm_80"], "is_bf16_supported": lambda *_, **__: True, "is_tf32_supported": lambda: True,
@@ -149,7 +156,7 @@ def cuda_module() -> dict[str, Any]:
         "initial_seed": lambda: chance.generator().initial_seed(), "get_rng_state": rng_state, "get_rng_state_all": lambda: [rng_state()],
         "set_rng_state": set_generator, "set_rng_state_all": set_generators, "Stream": Stream, "Event": Event, "ExternalStream": Stream,
         "current_stream": lambda device=None: CURRENT, "default_stream": lambda device=None: CURRENT,  # noqa: ARG005 - PyTorch's own signature
-        "stream": lambda stream: contextlib.nullcontext(stream), "is_current_stream_capturing": lambda: False,
+        "stream": contextlib.nullcontext, "is_current_stream_capturing": lambda: False,
     }  # fmt: skip
 
 
@@ -159,7 +166,8 @@ def accelerator_module() -> dict[str, Any]:
     selects = dict.fromkeys(("set_device_index", "set_device_idx"), select)
     shared = ("synchronize", "empty_cache", "set_stream", "current_stream", "memory_allocated", "memory_reserved", "max_memory_allocated",
               "max_memory_reserved", "memory_stats", "reset_peak_memory_stats", "reset_accumulated_memory_stats", "device_count", "is_available",
-              "get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all", "manual_seed", "manual_seed_all", "initial_seed")  # fmt: skip
+              "get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all", "manual_seed", "manual_seed_all",
+              "initial_seed")  # fmt: skip
     cuda = cuda_module()
     return {
         **index, **selects, **{name: cuda[name] for name in shared}, "current_accelerator": accelerator, "get_memory_info": cuda["mem_get_info"],
