@@ -20,7 +20,8 @@ SAMPLE_ROWS = 32
 
 
 def _first_hook(tensor: torch.Tensor, function: Callable[[torch.Tensor], None]) -> Any:
-    handle = tensor.register_hook(function)
+    with torch._C.DisableTorchFunction():  # noqa: SLF001 - a simulated device would wrap the hook, and mark gradients by where the tensor is now
+        handle = tensor.register_hook(function)
     hooks: Any = tensor._backward_hooks  # noqa: SLF001 - the only way to run before hooks that were registered earlier
     for key in [k for k in hooks or () if k != handle.id]:
         hooks[key] = hooks.pop(key)  # autograd goes by the order of insertion, so the earlier ones are inserted anew, behind ours

@@ -47,9 +47,10 @@ RESHAPES = frozenset(
 )  # fmt: skip
 LINEAR = RESHAPES | frozenset(
     {
-        "add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "rsub", "sub_", "__neg__", "neg", "__mul__", "mul",
-        "__rmul__", "mul_", "__imul__", "div", "__truediv__", "__itruediv__", "div_", "__rtruediv__", "mean", "sum", "dropout", "dropout_", "dropout2d",
-        "alpha_dropout", "feature_alpha_dropout", "dropout1d", "batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize",
+        "add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "__rsub__", "sub_", "__neg__", "neg", "__mul__", "mul",
+        "rsub", "__rmul__", "mul_", "__imul__", "div", "__truediv__", "__itruediv__", "div_", "__rtruediv__", "mean", "sum", "dropout",
+        "dropout_", "dropout2d", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "batch_norm",
+        "layer_norm", "group_norm", "instance_norm", "rms_norm", "normalize",
         "native_batch_norm", "avg_pool2d", "adaptive_avg_pool2d", "adaptive_avg_pool1d", "avg_pool1d", "to", "float", "double", "half", "clone",
         "detach", "type_as", "type", "requires_grad_", "register_hook", "retain_grad", "log_softmax", "softmax", "logsumexp", "__get__", "__set__",
         "numel", "size", "dim", "is_floating_point", "cuda", "cpu", "copy_", "interpolate", "upsample", "addmm", "linear", "einsum", "matmul",

@@ -129,7 +129,7 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
         saw = (
             "the loss takes its input for log-probabilities, and receives something else"
             if name == NLL_RAW
-            else f"what comes back to the model's scores is not the gradient of a cross-entropy of them (in {len(wrong)} of {len(names)} sampled steps)"
+            else f"what comes back to the scores is not the gradient of a cross-entropy of them (in {len(wrong)} of {len(names)} sampled steps)"
         )
         return Failed(saw, expected, evidence.where_backward(), step, misfit, MISFIT)
     remark = None
