@@ -31,9 +31,11 @@ def measure(logits: dict[str, NDArray[np.float32]], known: dict[str, NDArray[np.
         if len(labels) != len(z) or not len(z):
             continue
         wide = z.astype(np.float64)
-        accuracies[name] = float((wide.argmax(axis=1) == labels).mean()) if np.isfinite(wide).all() else 0.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            shifted = wide - wide.max(axis=1, keepdims=True)
-            picked = np.take_along_axis(shifted, labels[:, None], axis=1)[:, 0]
-            losses[name] = float((np.log(np.exp(shifted).sum(axis=1)) - picked).mean())
+        if not np.isfinite(wide).all():
+            accuracies[name] = 0.0
+            continue
+        accuracies[name] = float((wide.argmax(axis=1) == labels).mean())
+        shifted = wide - wide.max(axis=1, keepdims=True)
+        picked = np.take_along_axis(shifted, labels[:, None], axis=1)[:, 0]
+        losses[name] = float((np.log(np.exp(shifted).sum(axis=1)) - picked).mean())
     return accuracies, losses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -106,7 +107,8 @@ def _movement(track: Track, names: dict[str, str], mine: Mapping[str, torch.Tens
         if target is None or mine[target].shape != first.shape:
             continue
         delta, size = norms([plain(mine[target]).to(first) - first, first])
-        moved[target] = max(moved.get(target, 0.0), delta / max(size, 1e-12))
+        far = delta / max(size, 1e-12)
+        moved[target] = far if math.isnan(far) else max(moved.get(target, 0.0), far)  # weights that are NaN have no distance: say so
 
 
 def _plain_movement(recorder: Recorder, mine: Mapping[str, torch.Tensor], roots: dict[str, Any], moved: dict[str, float]) -> None:

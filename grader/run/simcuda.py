@@ -27,8 +27,8 @@ __all__ = ["GPU", "NAME", "is_simulated", "simulated_cuda"]
 def simulated_cuda() -> Iterator[None]:
     """One simulated GPU for the length of the block, even where there is a real one.
 
-    The mode belongs to the thread that enters; the replacements in torch are global. At the end everything is as before, except that tensors keep
-    their tag: used outside, they are plain host tensors. Entered again inside itself, it does nothing.
+    It holds for the thread that enters and for those started inside; the replacements in torch are global. At the end everything is as before, except
+    that tensors keep their tag: used outside, they are plain host tensors. Entered again inside itself, it does nothing.
     """
     if any(isinstance(mode, SimulationMode) for mode in _get_current_function_mode_stack()):
         yield

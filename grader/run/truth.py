@@ -28,10 +28,15 @@ def gradient_truth(module: nn.Module, args: tuple[Any, ...]) -> dict[str, Any]:
     module, args: as they were called in training.  Returns {names, analytic, measured} (slopes along the delivered gradient), or {error}.
     """
     for dtype in (torch.float64, torch.float32):
+        kept = [(part, dict(part.__dict__)) for part in module.modules()]
         try:
             return _measure(module, args, dtype)
         except Exception as error:  # noqa: BLE001 - the learner's forward may raise anything in double precision; the text is recorded
             message = f"{type(error).__name__}: {error}"[:200]
+        finally:  # a forward pass may keep things on its modules (activations, auxiliary outputs) that the loss is about to use
+            for part, state in kept:
+                part.__dict__.clear()
+                part.__dict__.update(state)
     return {"error": message}
 
 

@@ -112,7 +112,7 @@ CHECKS = (
     gradient_reaches.after("depth"),
     gradient_true,
     expect.parameters_move,
-    expect.gradient_norm(1e-5),
+    expect.gradient_norm(1e-4),
     expect.log_present,
     expect.log_scalars,
     expect.log_accuracy.after("output_shape"),

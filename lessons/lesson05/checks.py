@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from grader.evidence.view import Evidence
 
 UPDATE = 0.1
+"""Largest healthy median update, as a share of the weights' norm: right fixes measure 0.003 to 0.025."""
+WORST = 0.5
+"""Largest healthy single update after the first: right fixes measure 0.01 to 0.12 (an adaptive optimiser's first step 0.4), explosions 1 and more."""
 CLIMB = 2.0
+"""How far the smoothed loss may climb above its first value: right fixes stay below 1.3, clipped but undamped ones reach 20 and more."""
 END = 1.0
+"""Where the loss must end, in nats, for a start at ln 10: right fixes end below 0.5, dead nets at 2.3."""
 SKIPS = 0.05
+"""Largest share of backward passes without an update that is not regular accumulation: 0 in right fixes, 0.5 and more where batches are skipped."""
 
 
 def _last_run(evidence: Evidence) -> tuple[Sequence[Step], bool]:
@@ -66,16 +72,21 @@ def healthy_steps(evidence: Evidence) -> Passed | Failed:
         return Failed(
             saw, "every backward pass counts", None, "Which batches are left out, and what do their losses look like?", skipped / len(known), SKIPS
         )
-    middle = median(updates)
-    expected = f"a median update below {UPDATE:g} of the weights' norm"
+    middle, worst = median(updates), max(updates[1:], default=updates[0])
+    expected = f"updates below {UPDATE:g} of the weights' norm in the median, below {WORST:g} at worst"
     if not middle < UPDATE:
         step = "Compute |w_after - w_before| / |w_before| for the first steps: how much of itself does a weight change in one step?"
         return Failed(f"a median update of {middle:.2g} of the weights' norm", expected, evidence.where_backward(), step, middle, UPDATE)
+    if not worst < WORST:
+        step = "Compute |w_after - w_before| / |w_before| for every step: when is it largest, and what does the loss do there?"
+        return Failed(f"an update of {worst:.2g} of the weights' norm", expected, evidence.where_backward(), step, worst, WORST)
     rates = [s.lr for s in steps if s.lr is not None]
+    losses = [s.loss for s in steps if s.loss is not None]
+    learns = bool(losses) and sum(losses[-10:]) / len(losses[-10:]) < END / math.log(10) * losses[0]
     remark = None
-    if rates and max(rates) >= 1.0:
+    if rates and max(rates) >= 1.0 and learns:
         remark = f"a nominal rate of {max(rates):g} is odd: only what limits the step keeps it healthy"
-    return Passed(f"median update {middle:.2g} of the weights' norm", remark, middle, UPDATE)
+    return Passed(f"updates of {middle:.2g} of the weights' norm in the median, {worst:.2g} at worst", remark, worst, WORST)
 
 
 def _irregular_skips(changed: list[bool]) -> int:

@@ -60,7 +60,8 @@ SPOILT = {
         "by hand": healthy(all_steps=(), plain_rows=10000),
     },
     (1, "parameters_move"): {
-        "none": healthy(probes=probes(own_gradients={"norms": {**NORMS, HIDDEN[0]: None}})),
+        "none": healthy(all_steps=steps(gradients={}), probes=probes(own_gradients={"norms": {**NORMS, HIDDEN[0]: None}})),
+        "not finite": healthy(all_parameters=parameters(moved=math.nan)),
         "still": healthy(all_parameters=parameters(moved=0.0)),
         "frozen": healthy(all_parameters=tuple(p.__class__(p.name, p.shape, False, *list(vars(p).values())[3:]) for p in parameters())),
         "uncalled": healthy(all_parameters=()),
@@ -81,9 +82,10 @@ SPOILT = {
         "nan": healthy(log=log(validation=((1,), (math.nan,)))),
         "steps": healthy(log=log(train=((0, 1, 1, 2, 3), (2.0, 1.0, 1.0, 1.0, 0.5)))),
         "percent": healthy(log=log(accuracy=((1,), (92.0,)))),
+        "flat": healthy(log=log(train=(tuple(range(10)), tuple(2.31 - i / 1000 for i in range(10))))),
         "rising": healthy(log=log(train=(tuple(range(10)), tuple(float(i) for i in range(10))))),
     },
-    (1, "log_accuracy"): {"untrue": healthy(log=log(accuracy=((1,), (0.99,)))), "missing": healthy(log=log(accuracy=None))},
+    (1, "log_accuracy"): {"untrue": healthy(log=log(accuracy=((1,), (0.99,)))), "missing": healthy(log=log(accuracy=None)), "not finite": healthy(losses={})},
     (1, "accuracy"): {"low": healthy(accuracies={"heldout": 0.31, "validation": 0.92}), "none": healthy(accuracies={})},
     (2, "on_device_gpu"): {
         "parameters": healthy(leg="gpu", device="cuda"),
@@ -111,6 +113,7 @@ SPOILT = {
     (5, "finite"): {"nan": healthy(all_steps=(*steps(20), *steps(1, loss=math.nan, finite=False)))},
     (5, "healthy_steps"): {
         "large": healthy(all_steps=steps(update=1.4)),
+        "one large": healthy(all_steps=(*steps(3), *steps(1, update=3.0), *steps(100))),
         "skips": healthy(all_steps=tuple(s for i in range(40) for s in (steps(1) if i % 3 else steps(1, changed=False, update=0.0)))),
         "restored": healthy(all_steps=(*steps(140), *steps(1, revisits=3), *steps(9))),
         "odd rate": healthy(all_steps=steps(lr=10.0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from grader.evidence.view import MissingEvidence
 from grader.judge.check import Check
 from grader.judge.verdict import Failed, Passed
 
@@ -28,10 +29,14 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
         used = [p for p in evidence.parameters if p.called and len(p.shape) > 1]
         saw = "every weight that the forward pass uses is frozen" if used else "the forward pass uses no weight of two or more dimensions"
         return Failed(saw, expected, None, "List name, shape and requires_grad of model.named_parameters().")
+    trained = {name for s in evidence.all_steps for name, norm in s.gradients.items() if norm is not None}
     for p in weights:
-        if probed.get(p.name) is None:
+        if probed.get(p.name) is None and p.name not in trained:
             saw = f"no gradient reaches {p.name} (its gradient is None, not zero)"
             return Failed(saw, expected, evidence.where_backward(), "Walk from the loss to this weight: print grad_fn of each tensor on the way.")
+    if any(p.moved is not None and math.isnan(p.moved) for p in weights):
+        msg = "the weights are not finite, so that their way cannot be measured"
+        raise MissingEvidence(msg)
     still = [p for p in weights if p.moved is not None and p.moved < MOVED]
     if still:
         names = ", ".join(p.name for p in still[:3])

@@ -164,7 +164,7 @@ def elementwise_python(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def pin_memory(tensor: torch.Tensor, device: Any = None) -> torch.Tensor:
-    """`Tensor.pin_memory()`: a plain copy that says it is pinned. Put on the class, since the DataLoader pins in a thread without modes."""
+    """`Tensor.pin_memory()`: a plain copy that says it is pinned. Put on the class: the DataLoader asks it of any thread."""
     del device
     with torch._C.DisableTorchFunction():
         where = place_of(tensor)

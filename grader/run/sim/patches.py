@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import Any, Final
 
 import torch
@@ -60,6 +61,7 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
     patches.replace(torch.autograd, "_make_grads", grad.seeing(torch.autograd._make_grads, mode))
     grad.unwatched()
     patches.replace(torch.autograd.Function, "apply", grad.applying())
+    patches.replace(torch.jit._trace, "_check_trace", runtime.nothing)  # compares what C++ returned with what Python returns, device and all
     patches.replace(torch.jit.ScriptModule, "__call__", _script_call(torch.jit.ScriptModule.__call__))
     for name, value in grad.saving(mode).items():
         patches.replace(torch.autograd.graph.saved_tensors_hooks, name, value)
@@ -70,6 +72,7 @@ def apply(patches: Patches, mode: TorchFunctionMode) -> None:
     patches.replace(torch.backends.cudnn, "is_acceptable", lambda tensor: False)  # noqa: ARG005 - nn.LSTM would ask cuDNN to lay out its weights
     patches.replace(torch.nn.parallel.comm, "scatter", _scatter)
     patches.replace(torch.UntypedStorage, "cuda", _storage_cuda)
+    patches.replace(threading.Thread, "start", _starting(threading.Thread.start, mode))
     register = torch.serialization._package_registry
     entry = (_FIRST, _tag_of_storage, _restore_storage)
     register.insert(0, entry)
@@ -157,6 +160,16 @@ def _grouping(original: Any) -> Any:
         return groups
 
     return group
+
+
+def _starting(original: Any, mode: TorchFunctionMode) -> Any:
+    """Modes belong to a thread: hand ours to every thread that is started (one that fetches batches ahead, say)."""
+
+    def start(thread: threading.Thread) -> None:
+        thread.run = grad.seeing(thread.run, mode)  # type: ignore[method-assign]
+        original(thread)
+
+    return start
 
 
 def _scatter(tensor: torch.Tensor, devices: Any = None, *_: Any, **__: Any) -> tuple[torch.Tensor, ...]:
