@@ -17,7 +17,8 @@ def lower_bounds() -> list[str]:
         bounds = [bound.version for bound in requirement.specifier if bound.operator == ">="]
         if len(bounds) != 1:
             raise SystemExit(f"pyproject.toml: give {requirement.name} one lower bound, `{requirement.name}>=VERSION`; it has {len(bounds)}")
-        pins.append(f"{requirement.name}=={bounds[0]}")
+        marker = f"; {requirement.marker}" if requirement.marker else ""
+        pins.append(f"{requirement.name}=={bounds[0]}{marker}")
     return pins
 
 

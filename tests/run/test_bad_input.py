@@ -92,9 +92,9 @@ def test_every_ending_has_one_status_and_a_sentence(grade, name: str) -> None:
 
 def test_an_endless_loop_is_stopped_and_leaves_no_process(grade) -> None:
     source = "import subprocess, sys, time\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(987)'], start_new_session=True)\n    while True:\n        pass\n"
-    graded = grade(source, timeout=8.0)
+    graded = grade(source, timeout=25.0)
     assert "timeout" == graded.status
-    assert "still running after 8 s (in main)" in graded.sentence
+    assert "still running after 25 s (in main)" in graded.sentence
     assert not [p for p in psutil.process_iter() if "time.sleep(987)" in " ".join(_command(p))]
 
 
@@ -209,13 +209,14 @@ def main(data_dir, log_dir, device="cpu", epochs=1):
     assert sentence in answer.saw
 
 
-def test_nothing_of_a_run_stays_behind(grade) -> None:
-    before = set(Path(tempfile.gettempdir()).glob("grader-*"))
+def test_nothing_of_a_run_stays_behind(grade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
     grade(
         HEAD
         + "import stat\ndef main(data_dir, log_dir, device='cpu', epochs=1):\n    os.mkdir('locked')\n    open('locked/x', 'w').close()\n    os.chmod('locked', 0)\n    sys.exit(1)\n"
     )
-    assert not set(Path(tempfile.gettempdir()).glob("grader-*")) - before
+    assert [] == list((tmp_path / "own").iterdir())
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="mounting a tiny disk needs root on Linux")

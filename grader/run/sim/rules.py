@@ -64,6 +64,8 @@ def _matmul(func: Any, given: Given) -> None:
     left, right = given(0, "input"), given(1, "other")
     right = given(1, "mat2") if right is None else right
     right = given(1, "vec") if right is None else right
+    if right is None:
+        refuse()
     if func.__name__ == "__rmatmul__":
         left, right = right, left
     dims = (left.dim(), right.dim())
@@ -182,6 +184,10 @@ _RULES: Final[dict[str, Callable[[Any, Given], None]]] = {
 }
 
 
+_READING_THE_HOST: Final = (_recurrent, _anything)
+"""Lengths of sequences stay on the host."""
+
+
 def _result_on_host(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call that involves the GPU would write into host memory."""
     writes = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE_OPERATORS
@@ -195,8 +201,8 @@ def check(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], saw: int) ->
     rule = _RULES.get(name)
     if rule is not None:
         rule(func, lambda index, key: args[index] if index < len(args) else kwargs.get(key))
-    elif saw & SAW_HOST:
-        if any(not on_cuda(t) and t.dim() and not t.is_meta for t in tensors_in([args, kwargs])):
-            refuse()
-    elif _result_on_host(name, args, kwargs):
+        if rule in _READING_THE_HOST:
+            return
+    host = saw & SAW_HOST and any(not on_cuda(t) and t.dim() and not t.is_meta for t in tensors_in([args, kwargs]))
+    if host or _result_on_host(name, args, kwargs):
         refuse()
