@@ -80,7 +80,7 @@ def _submission(lesson: Lesson, options: Options) -> Path:
 def _judge(lesson: Lesson, file: Path, data: Path, options: Options) -> Verdict:
     """Run and judge one submission. What only the judging needs is imported while the submission runs."""
     from grader.data.root import DataError
-    from grader.run.parent import GraderError, RunOptions, start
+    from grader.run.parent import DeviceError, GraderError, RunOptions, start
 
     keep = options.keep / lesson.name if options.keep is not None and options.all else options.keep
     run = RunOptions(data_dir=data, device=options.device, seed=options.seed, timeout=options.timeout, keep=keep)
@@ -95,6 +95,8 @@ def _judge(lesson: Lesson, file: Path, data: Path, options: Options) -> Verdict:
             with output.waiting(lesson.name, shown, plain=options.plain):
                 evidence = handle.wait()
         return judge(lesson, checks, evidence, submission=shown, seed=options.seed)
+    except DeviceError as error:
+        raise UsageError(str(error)) from error
     except (GraderError, DataError) as error:
         raise FaultError(str(error)) from error
 

@@ -94,13 +94,14 @@ def build(run: RunRecord) -> Evidence:
     relation = records.one("returned")["relation"]
     logits = {r["set"]: unpack_floats(r) for r in records.all("logits")}
     accuracies, losses = measure(logits, run.labels)
-    measured = [t for t in records.all("truth") if "error" not in t]
-    mine = [t for t in measured if str(t["root"]) in relation["roots"]] or [t for t in measured if t["root"] is None]
-    truth = (mine or records.all("truth") or [{"error": "the model was not questioned that far"}])[0]
+    truth = records.one("truth") or {"error": "the model was not questioned that far"}
     moments = {kind: m for kind, values in records.one("first_inputs").items() if kind != "k" and (m := _moments(values)) is not None}
     probes = {r["name"]: Probe(r["name"], r["values"], _crash_of(r["crash"], lines)) for r in records.all("probe")}
-    if "first_input" in probes and (found := _moments(probes["first_input"].values.get("moments"))) is not None:
-        moments["heldout"] = found
+    seen = [
+        m for values in (probes["first_input"].values.get("moments", []) if "first_input" in probes else []) if (m := _moments(values)) is not None
+    ]
+    if seen:  # of several layers that take the image directly, the one that is furthest from standardised input
+        moments["heldout"] = max(seen, key=lambda m: max(abs(m.mean), abs(m.std - 1.0)))
     return Evidence(
         **common,
         all_steps=_steps(records, relation, lines),
@@ -176,7 +177,7 @@ def _steps(records: Records, relation: dict[str, Any], lines: list[str]) -> tupl
         steps.append(
             Step(
                 r["i"], r["loss"], r["rows"], r["lr"], gradients, r["changed"], r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"],
-                place(r["called"], lines), place(r["backed"], lines),
+                place(r["called"], lines), place(r["backed"], lines), r["jump"], r["dropped"],
             )
         )  # fmt: skip
     return tuple(steps)

@@ -1,8 +1,8 @@
 """How observations cross from the child to the parent: one JSON line each, numbered and signed.
 
 A line is `MAC SPACE JSON NEWLINE`. The MAC (keyed BLAKE2, 16 hex digits) covers a running number and the JSON text, so that a line that the
-recorder did not write, a dropped line and a repeated line are all noticed. NaN and infinity are evidence: they cross explicitly, as the
-strings below, because strict JSON has no words for them. Nothing is ever unpickled.
+recorder did not write, a dropped line and a repeated line are all noticed. NaN and infinity are evidence: they cross explicitly,
+as objects of their own, because strict JSON has no words for them. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SPECIAL = {"__nan__": math.nan, "__inf__": math.inf, "__-inf__": -math.inf}
+_FLOAT = "__float__"
+
+
+_dumps = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class BadLineError(ValueError):
@@ -26,7 +29,7 @@ class BadLineError(ValueError):
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        return "__nan__" if math.isnan(value) else ("__inf__" if value > 0 else "__-inf__")
+        return {_FLOAT: str(value)}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -35,9 +38,9 @@ def _plain(value: Any) -> Any:
 
 
 def _restore(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SPECIAL.get(value, value)
     if isinstance(value, dict):
+        if len(value) == 1 and _FLOAT in value:
+            return float(value[_FLOAT])
         return {key: _restore(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_restore(item) for item in value]
@@ -51,9 +54,9 @@ def _mac(key: bytes, number: int, text: bytes) -> bytes:
 def encode(record: dict[str, Any], number: int, key: bytes) -> bytes:
     """One record as a signed line. number counts lines from 0; key: the run's secret (at most 64 bytes)."""
     try:
-        text = json.dumps(record, allow_nan=False, separators=(",", ":"))
+        text = _dumps(record)
     except ValueError:
-        text = json.dumps(_plain(record), allow_nan=False, separators=(",", ":"))
+        text = _dumps(_plain(record))
     body = text.encode()
     return _mac(key, number, body) + b" " + body + b"\n"
 
@@ -71,7 +74,7 @@ def decode(line: bytes, number: int, key: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         msg = f"line {number} of the evidence is not a record"
         raise BadLineError(msg)
-    restored: dict[str, Any] = _restore(record) if b"__" in body else record
+    restored: dict[str, Any] = _restore(record) if _FLOAT.encode() in body else record
     return restored
 
 

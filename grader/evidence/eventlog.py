@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from grader.evidence.records import Series
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-LARGEST = 64 * 2**20
-MOST_SCALARS = 200_000
+LARGEST, MOST_FILES, MOST_EVENTS, DEEPEST = 64 * 2**20, 200, 100_000, 6
 
 
 @dataclass(frozen=True)
@@ -27,44 +24,69 @@ class EventLog:
     trouble: tuple[str, ...] = ()
 
 
+def _event_files(folder: Path) -> list[tuple[Path, os.stat_result]]:
+    """Entries called like event files, to a small depth; links are not followed."""
+    found: list[tuple[Path, os.stat_result]] = []
+    todo = [(folder, 0)]
+    while todo:
+        where, depth = todo.pop()
+        try:
+            entries = sorted(os.scandir(where), key=lambda e: e.name)
+        except OSError:
+            continue
+        for entry in entries:
+            info = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(info.st_mode) and depth < DEEPEST:
+                todo.append((Path(entry.path), depth + 1))
+            elif "tfevents" in entry.name:
+                found.append((Path(entry.path), info))
+    return sorted(found)
+
+
 def read_event_log(folder: Path) -> EventLog:
     """All scalars under a log directory, sub-directories included; links and oversized files are not followed but reported."""
-    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
-    from tensorboard.compat.proto import event_pb2
-
+    if folder.is_symlink():
+        return EventLog((), {}, ("log_dir itself was replaced by a link",))
     files: list[str] = []
     trouble: list[str] = []
     points: dict[str, tuple[list[int], list[float]]] = {}
-    count = 0
-    for path in sorted(folder.rglob("*tfevents*")) if folder.is_dir() else []:
+    room = LARGEST
+    for path, info in _event_files(folder)[:MOST_FILES]:
         name = path.relative_to(folder).as_posix()
-        info = path.lstat()
+        room -= info.st_size
         if not stat.S_ISREG(info.st_mode):
             trouble.append(f"{name} is not a regular file")
-            continue
-        if info.st_size > LARGEST:
-            trouble.append(f"{name} is larger than {LARGEST // 2**20} MB")
-            continue
-        files.append(name)
-        events = 0
-        try:
-            for raw in RawEventFileLoader(str(path)).Load():
-                event = event_pb2.Event.FromString(raw)
-                events += 1
-                for value in event.summary.value:
-                    number = _number(value)
-                    if number is None or count >= MOST_SCALARS:
-                        continue
-                    count += 1
+        elif room < 0:
+            trouble.append(f"the event files are larger than {LARGEST // 2**20} MB together")
+            break
+        else:
+            files.append(name)
+            trouble.extend(_read(path, name, points))
+    series = {tag: Series(tag, tuple(steps), tuple(values)) for tag, (steps, values) in points.items()}
+    return EventLog(tuple(files), series, tuple(trouble))
+
+
+def _read(path: Path, name: str, points: dict[str, tuple[list[int], list[float]]]) -> list[str]:
+    """Add one file's scalars to the points; returns what is wrong with it."""
+    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+    from tensorboard.compat.proto import event_pb2
+
+    events = 0
+    try:
+        for raw in RawEventFileLoader(str(path)).Load():
+            event = event_pb2.Event.FromString(raw)
+            events += 1
+            for value in event.summary.value:
+                number = _number(value)
+                if number is not None:
                     steps, values = points.setdefault(_tag(name, value.tag), ([], []))
                     steps.append(int(event.step))
                     values.append(number)
-        except Exception as error:  # noqa: BLE001 - tensorboard's reader and protobuf raise their own kinds for damaged records
-            trouble.append(f"{name} is damaged: {type(error).__name__}")
-        if not events:
-            trouble.append(f"{name} holds no event that can be read")
-    series = {tag: Series(tag, tuple(steps), tuple(values)) for tag, (steps, values) in points.items()}
-    return EventLog(tuple(files), series, tuple(trouble))
+            if events > MOST_EVENTS:
+                return [f"{name} holds more than {MOST_EVENTS} events"]
+    except Exception as error:  # noqa: BLE001 - tensorboard's reader and protobuf raise their own kinds for damaged records
+        return [f"{name} is damaged: {type(error).__name__}"]
+    return [] if events else [f"{name} holds no event that can be read"]
 
 
 def _tag(name: str, tag: str) -> str:

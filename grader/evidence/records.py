@@ -108,6 +108,8 @@ class Step:
     update: ||w_after - w_before|| / ||w_before|| over all parameters, None where it was not measured.
     revisits: index of an earlier step whose exact parameters have come back, else None.
     finite: all of loss, outputs and parameters were finite.
+    jump: before this step the parameters changed although no step was taken: index of the state that came back, -1 for a new one.
+    dropped: samples of forward passes in training mode that no backward pass came through.
     called / backed: where the learner's file called the model and started backward (sampled steps only).
     """
 
@@ -124,6 +126,8 @@ class Step:
     input_device: str = "cpu"
     called: Place | None = None
     backed: Place | None = None
+    jump: int | None = None
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

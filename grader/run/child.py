@@ -16,7 +16,9 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.run.crashes import described
 from grader.run.fence import fence
+from grader.run.folders import files_in
 from grader.run.walls import audit_reaching, limit_resources
 from grader.run.wire import open_wire
 
@@ -39,7 +41,8 @@ def main() -> None:
     try:
         _run(job, emit)
     except SystemExit as stop:
-        emit("exited", code=repr(stop.code)[:80], during=job["stage"])
+        code = stop.code if type(stop.code) in (int, str, type(None)) else type(stop.code).__name__
+        emit("exited", code=repr(code)[:80], during=job["stage"])
     emit("end")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -54,11 +57,6 @@ def _run(job: dict[str, Any], emit: Callable[..., None]) -> None:
     import torchvision
 
     torch.set_num_threads(1)
-    from torch.utils.tensorboard import SummaryWriter
-
-    from grader.run.probes.session import question
-    from grader.run.recorder import Recorder
-    from grader.run.wraps import Attached
 
     wants = job["device"]
     real = wants != "sim" and torch.cuda.is_available()
@@ -75,33 +73,50 @@ def _run(job: dict[str, Any], emit: Callable[..., None]) -> None:
     limit_resources(job, gpu=real)
     emit("hello", torch=torch.__version__, torchvision=torchvision.__version__, python=sys.version.split()[0], device=device, simulated=simulated)
     images = np.load(job["images"], allow_pickle=False)
-    emit("fence", up=fence(Path(job["folder"]), [Path(p) for p in job["hidden"]], Path(job["temporary"])))
+    emit("fence", up=fence(Path(job["folder"]), [Path(p) for p in job["hidden"]]))
     random.seed(job["seed"])
     np.random.seed(job["seed"])  # noqa: NPY002 - the submission may use numpy's global generator
     torch.manual_seed(job["seed"])
-    file = job["file"]
     with context:
-        recorder = Recorder(emit, file)
-        attached = Attached(recorder)
-        attached.watch_writers(SummaryWriter, *_other_writers(job["source"]))
-        for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
-            del sys.modules[name]
-        audit_reaching(file, emit)
-        try:
-            module = _load(job, emit)
-            model = None if module is None else _call_main(module, job, device, emit)
-        finally:
-            recorder.settle()
-        disturbed = attached.disturbed()
-        emit("writers", made=attached.written, open=attached.open_writers(), events=_event_bytes(Path(job["log_dir"])))
-        if disturbed:
-            emit("disturbed", what=disturbed)
-            return
-        attached.detach()
-        if model is None or module is None:
-            return
-        job["stage"] = "probes"
+        _observe(job, device, emit, images)
+
+
+def _observe(job: dict[str, Any], device: str, emit: Callable[..., None], images: Any) -> None:
+    """Run the submission under the recorder, then question the model that it returns."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    from grader.run.probes.session import question
+    from grader.run.recorder import Recorder
+    from grader.run.snapshot import Snapshot
+    from grader.run.wraps import Attached
+
+    recorder = Recorder(emit, job["file"], job.pop("salt"))
+    attached = Attached(recorder)
+    attached.watch_writers(SummaryWriter, *_other_writers(job["source"]))
+    for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
+        del sys.modules[name]
+    audit_reaching(job["file"], emit)
+    snapshot = Snapshot()
+    try:
+        module = _load(job, emit)
+        model = None if module is None else _call_main(module, job, device, emit)
+    finally:
+        recorder.settle()
+    disturbed = attached.disturbed() or snapshot.changed()
+    emit("writers", made=attached.written, open=attached.open_writers(), events=_event_bytes(Path(job["log_dir"])))
+    if disturbed:
+        emit("disturbed", what=disturbed)
+        return
+    attached.detach()
+    if model is None or module is None:
+        return
+    job["stage"] = "probes"
+    try:
         question(model, module, recorder, emit, {**job, "device": device}, images)
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the returned model is the submission's code
+        _crash(error, "probes", job, emit)
 
 
 def _other_writers(source: str) -> list[Any]:
@@ -117,7 +132,7 @@ def _other_writers(source: str) -> list[Any]:
 
 def _event_bytes(folder: Path) -> dict[str, int]:
     """Sizes of the event files at this moment: what is on disk when main returns."""
-    return {str(p.relative_to(folder)): p.stat().st_size for p in folder.rglob("*tfevents*") if p.is_file()} if folder.is_dir() else {}
+    return {str(p.relative_to(folder)): info.st_size for p, info in files_in(folder) if "tfevents" in p.name}
 
 
 def _load(job: dict[str, Any], emit: Callable[..., None]) -> types.ModuleType | None:
@@ -132,7 +147,9 @@ def _load(job: dict[str, Any], emit: Callable[..., None]) -> types.ModuleType | 
     try:
         code = compile(job["source"], job["file"], "exec")
         exec(code, module.__dict__)  # noqa: S102 - running the submission is what this process is for
-    except Exception as error:  # noqa: BLE001 - whatever a submission raises is its result
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a submission raises is its result
         _crash(error, "import", job, emit)
         return None
     return module
@@ -174,10 +191,12 @@ def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit:
                 return None
     try:
         model = entry(*values.values()) if by_position else entry(**values)
-    except Exception as error:  # noqa: BLE001 - whatever a submission raises is its result
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever a submission raises is its result
         _crash(error, "main", job, emit)
         return None
-    if not isinstance(model, torch.nn.Module):
+    if not issubclass(type(model), torch.nn.Module):
         kind = "None" if model is None else f"an object of type {type(model).__name__}"
         emit("contract", what=f"main returned {kind}", expected=f"{SIGNATURE}: the trained model")
         return None
@@ -192,19 +211,8 @@ def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit:
 
 
 def _crash(error: BaseException, during: str, job: dict[str, Any], emit: Callable[..., None]) -> None:
-    from traceback import walk_tb
-
-    places = [
-        {"line": line, "function": frame.f_code.co_name}
-        for frame, line in walk_tb(error.__traceback__)
-        if frame.f_code.co_filename == job["file"]
-    ]  # fmt: skip
-    try:
-        message = str(error)
-    except Exception as second:  # noqa: BLE001 - an exception's own __str__ is the submission's code too
-        message = f"(its message could not be read: {type(second).__name__})"
-    notes = " ".join(str(n) for n in getattr(error, "__notes__", []))
+    record = described(error, job["file"])
+    message = record["message"]
     memory = isinstance(error, MemoryError) or "allocate memory" in message or "out of memory" in message.lower()
     disk = isinstance(error, OSError) and error.errno in (28, 27, 122)
-    kind = type(error).__name__
-    emit("crash", type=kind[:80], message=message[:2000], notes=notes[:200], during=during, places=places[-12:], memory=memory, disk=disk)
+    emit("crash", **record, during=during, memory=memory, disk=disk)

@@ -1,7 +1,7 @@
 """A fence around the files of the child, where the system can build one (Linux with Landlock).
 
-Inside it a submission writes only into the run directory and the system's temporary folder, and does not read the solutions, the case law or
-the held-out labels.
+Inside it a submission writes only into the run directory (which also holds its temporary folder), and does not read the solutions, the case
+law, the repository's history or the held-out labels.
 
 Elsewhere there is no fence; the parent then relies on what it has read before the submission runs, and on its own measurements.
 """
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+DEVICES = ("null", "zero", "full", "random", "urandom", "shm", "nvidia*", "dri")
+"""What a training may write to in /dev: shm is where DataLoader workers share tensors, the last two are GPUs."""
 
 
 def beside(hidden: Iterable[Path]) -> Iterator[Path]:
@@ -38,13 +41,8 @@ def beside(hidden: Iterable[Path]) -> Iterator[Path]:
         yield from walk(root)
 
 
-def fence(run_folder: Path, hidden: Iterable[Path], temporary: Path) -> bool:
-    """Raise the fence for the rest of this process.  Returns False where the system has none.
-
-    temporary: the system's temporary folder, writable too unless something hidden lies in it.
-    """
-    hidden = [path.resolve() for path in hidden]
-    temporary = temporary.resolve()
+def fence(run_folder: Path, hidden: Iterable[Path]) -> bool:
+    """Raise the fence for the rest of this process.  Returns False where the system has none."""
     if sys.platform != "linux":
         return False
     try:
@@ -61,9 +59,10 @@ def fence(run_folder: Path, hidden: Iterable[Path], temporary: Path) -> bool:
                 rules.allow(str(path), rules=look | FSAccess.READ_DIR if path.is_dir() else look)
             except OSError:
                 continue  # gone meanwhile, or of a kind that takes no rules: it stays out of reach
-        shared = [] if any(temporary in path.parents for path in hidden) else [temporary]
-        for path in (run_folder, Path("/dev"), *shared):
-            rules.allow(str(path))
+        rules.allow(str(run_folder))
+        for device in DEVICES:
+            for path in Path("/dev").glob(device):
+                rules.allow(str(path), rules=None if path.is_dir() else look | FSAccess.WRITE_FILE)
         rules.apply()
     except (LandlockError, OSError):
         return False

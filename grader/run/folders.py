@@ -1,31 +1,79 @@
-"""Removing a run directory, whatever a submission did to it."""
+"""Walking and removing a directory that a submission has had in its hands: links, missing permissions, thousands of nested folders."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
+import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+DEEPEST = 12
 
-def remove(folder: Path) -> None:
-    """Remove a run directory, also where the submission took away its permissions; a file still held open (Windows) gets a second chance."""
 
-    def again(function: object, path: str, _: BaseException) -> None:
+def files_in(folder: Path, deepest: int = DEEPEST) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every entry that is no directory, with its lstat; no link is followed, nothing deeper than `deepest` is looked at, nothing is recursive."""
+    todo = [(folder, 0)]
+    while todo:
+        where, depth = todo.pop()
         try:
-            os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120 - rmtree hands over strings
-            os.chmod(path, 0o700)  # noqa: PTH101
-            if callable(function):
-                function(path)
+            entries = sorted(os.scandir(where), key=lambda e: e.name)
         except OSError:
-            return
+            continue
+        for entry in entries:
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(info.st_mode):
+                yield Path(entry.path), info
+            elif depth < deepest:
+                todo.append((Path(entry.path), depth + 1))
 
-    for _ in range(3):
-        if sys.version_info >= (3, 12):
-            shutil.rmtree(folder, onexc=again)
-        else:
-            shutil.rmtree(folder, onerror=lambda f, p, info: again(f, p, info[1]))
-        if not folder.exists():
-            return
-        time.sleep(0.2)
+
+def remove(folder: Path) -> bool:
+    """Remove a directory and all below it; True if nothing is left. Permissions are changed inside it only, and no link is followed."""
+    for attempt in range(3):
+        try:
+            info = folder.lstat()
+        except FileNotFoundError:
+            return True
+        if attempt:
+            time.sleep(0.2)  # a file still held open (Windows), or a process that is just ending
+        if stat.S_ISDIR(info.st_mode):
+            _empty(folder)
+        _quietly(folder.rmdir if stat.S_ISDIR(info.st_mode) else folder.unlink)
+    return not os.path.lexists(folder)
+
+
+def _empty(folder: Path) -> None:
+    """Delete files and lift every inner directory to the top, so that no path grows long and nothing recurses, however deep the tree was."""
+    count = 0
+    todo = [folder]
+    while todo:
+        where = todo.pop()
+        _quietly(lambda where=where: where.chmod(0o700))
+        try:
+            entries = list(os.scandir(where))
+        except OSError:
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            if not entry.is_dir(follow_symlinks=False):
+                _quietly(path.unlink)
+            elif where == folder:
+                todo.append(path)
+            else:
+                lifted = folder / f".lifted-{count}"
+                count += 1
+                _quietly(lambda path=path, lifted=lifted: path.rename(lifted))
+                todo.append(lifted)
+        if where != folder:
+            _quietly(where.rmdir)
+
+
+def _quietly(action: object) -> None:
+    try:
+        action()  # type: ignore[operator] # always a callable of no arguments
+    except OSError:
+        return

@@ -87,18 +87,29 @@ def _alike(track: Track, mine: Mapping[str, torch.Tensor]) -> dict[str, str]:
 
     A fresh model of the same shapes is no product of the training: its distance from the start points anywhere (cosine near 0).
     """
-    if [tuple(t.shape) for t in track.last] != [tuple(p.shape) for p in mine.values()]:
-        return {}
-    returned = [plain(p).to(last) for p, last in zip(mine.values(), track.last, strict=True)]
-    names = dict(zip(track.names, mine, strict=True))
-    if track.seen(returned):
+    names: dict[str, str] = {}
+    for name, last in zip(track.names, track.last, strict=True):
+        fitting = [n for n, p in mine.items() if p.shape == last.shape and n not in names.values() and _same_end(n, name)]
+        if fitting:
+            names[name] = fitting[0]
+    if set(names.values()) != set(mine):
+        if [tuple(t.shape) for t in track.last] != [tuple(p.shape) for p in mine.values()]:
+            return {}
+        names = dict(zip(track.names, mine, strict=True))
+    pairs = [(f, t, plain(mine[names[n]]).to(t)) for n, f, t in zip(track.names, track.first, track.last, strict=True) if n in names]
+    if len(names) == len(track.names) and track.seen([r for _, _, r in pairs]):
         return names
-    ours = torch.cat([(r - f).double().flatten() for r, f in zip(returned, track.first, strict=True)])
-    theirs = torch.cat([(t - f).double().flatten() for t, f in zip(track.last, track.first, strict=True)])
+    ours = torch.cat([(r - f).double().flatten() for f, _, r in pairs])
+    theirs = torch.cat([(t - f).double().flatten() for f, t, _ in pairs])
     if not bool(torch.isfinite(theirs).all()):
         return names
     cosine = float(ours @ theirs / (ours.norm() * theirs.norm()).clamp_min(1e-30))
     return names if cosine > ALONG else {}
+
+
+def _same_end(one: str, other: str) -> bool:
+    """Whether two parameter names agree but for a prefix (a copy of an inner module, a wrapper around it)."""
+    return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
 
 
 def _movement(track: Track, names: dict[str, str], mine: Mapping[str, torch.Tensor], moved: dict[str, float]) -> None:

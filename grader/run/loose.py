@@ -67,6 +67,10 @@ class LooseWeights:
             return None
         if func in POSITIONAL:
             return Operand(tensors[0], _leaf(tensors[1]) if _leaf(tensors[1]) is not None else tensors[1])  # type: ignore[arg-type] # second branch is a tensor
+        taking = [t for t in tensors if t.dim() > 1 and t.requires_grad]
+        plain_ones = [t for t in tensors if t.dim() > 1 and not t.requires_grad]
+        if len(taking) == 1 and len(plain_ones) == 1:
+            return Operand(plain_ones[0], taking[0] if _leaf(taking[0]) is None else _leaf(taking[0]))  # type: ignore[arg-type] # one of the two is a tensor
         for tensor in tensors[::-1]:
             leaf = _leaf(tensor) if tensor.dim() > 1 else None
             if leaf is not None:

@@ -34,6 +34,7 @@ class LastNorm:
         self._weight: torch.Tensor | None = None
         self._bias: torch.Tensor | None = None
         self._channels = True
+        self._batch = False
 
     def see(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """A normalisation has run."""
@@ -41,6 +42,7 @@ class LastNorm:
             return
         position, self._channels = NORMS[func]
         self._result = result
+        self._batch = "batch_norm" in getattr(func, "__name__", "")
         self._weight = kwargs.get("weight", args[position] if len(args) > position else None)
         self._bias = kwargs.get("bias", args[position + 1] if len(args) > position + 1 else None)
 
@@ -61,4 +63,11 @@ class LastNorm:
                 if undo is torch.div and bool((values == 0).any()):
                     return tensor
                 plain = undo(plain, values)
-        return plain
+        return _per_channel(plain) if self._batch and plain.dim() == 2 else plain
+
+
+def _per_channel(plain: torch.Tensor) -> torch.Tensor:
+    """A batch norm over features standardises each by itself; features that never change (a digit's corner pixels) stay at 0 and say nothing."""
+    spread = plain.std(dim=0)
+    moving = spread > 1e-3
+    return (plain[:, moving] - plain[:, moving].mean(dim=0)) / spread[moving] if plain.shape[0] > 1 and bool(moving.any()) else plain

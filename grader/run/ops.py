@@ -30,7 +30,7 @@ PRODUCTS = frozenset(
         _T.matmul, _T.__matmul__, _T.__rmatmul__, torch.matmul, _T.mm, torch.mm, _T.bmm, torch.bmm, torch.addmm, _T.addmm, torch.baddbmm,
         torch.einsum, torch.tensordot, torch.chain_matmul, torch.linalg.multi_dot, torch.mv, _T.mv, torch._VF.lstm, torch._VF.gru,  # noqa: SLF001
         torch._VF.rnn_tanh, torch._VF.rnn_relu, F.multi_head_attention_forward,  # noqa: SLF001 - what nn.LSTM itself calls
-        torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu,
+        torch.inner, _T.inner, torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu,
     }
 )  # fmt: skip
 """any operand may be the weight"""

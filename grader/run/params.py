@@ -79,11 +79,31 @@ class Track:
                 torch._foreach_copy_(self.last, now)
             return Look(changed, update, back)
 
+    def jumped(self, named: Sequence[tuple[str, torch.Tensor]]) -> int | None:
+        """Whether the parameters have changed since the last look although no step was taken.
+
+        Returns None if not, the index of the step whose exact state has come back, or -1 for a state never seen (weights made anew).
+        """
+        with quiet():
+            now = [plain(tensor) for _, tensor in named if not is_lazy(tensor) and tensor.is_floating_point()]
+            if len(now) != len(self.last) or not now or any(a.shape != b.shape or a.device != b.device for a, b in zip(now, self.last, strict=True)):
+                return None
+            mark = self.fingerprint(now)
+            if mark == self._print:
+                return None
+            if self._fresh:
+                torch._foreach_copy_(self.last, now)
+            back = self._states.get(mark, -1)
+            self._print = mark
+            return back
+
     def fingerprint(self, now: Sequence[torch.Tensor]) -> tuple[float, ...]:
-        """A few numbers of the first and the last tensors: enough to tell one state of a training from another."""
+        """A few numbers of the first and the last tensors and the norms of the rest: enough to tell one state of a training from another."""
         chosen = [*now[-PICKS:], *now[:-PICKS][:PICKS]]
         values = [t.reshape(-1)[n // 2 : n // 2 + 3].float() for t in chosen if (n := t.numel())]
+        rest = list(now[PICKS:-PICKS]) if len(now) > 2 * PICKS else []
         numbers: list[float] = torch.cat(values).tolist() if len({t.device for t in values}) == 1 else [x for t in values for x in t.tolist()]
+        numbers += norms(rest)
         self.finite = all(map(math.isfinite, numbers))
         return tuple(numbers)
 
@@ -115,13 +135,15 @@ class NamedParameters:
         """Nothing kept."""
         self._named: list[tuple[str, torch.Tensor]] = []
         self._owners: list[tuple[dict[str, torch.nn.Parameter | None], str, torch.nn.Parameter]] = []
-        self._children: list[tuple[dict[str, torch.nn.Module | None], int]] = []
+        self._children: list[tuple[dict[str, torch.nn.Module | None], tuple[int, ...]]] = []
 
     def of(self, module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
         """The same as list(module.named_parameters())."""
+        if isinstance(module, torch.jit.ScriptModule):
+            return list(module.named_parameters())
         valid = bool(self._named) and all(owner.get(key) is tensor for owner, key, tensor in self._owners)
-        if not valid or any(len(children) != count for children, count in self._children):
+        if not valid or any(tuple(map(id, children.values())) != known for children, known in self._children):
             self._named = list(module.named_parameters())
             self._owners = [(m._parameters, k, p) for m in module.modules() for k, p in m._parameters.items() if p is not None]  # noqa: SLF001
-            self._children = [(m._modules, len(m._modules)) for m in module.modules()]  # noqa: SLF001
+            self._children = [(m._modules, tuple(map(id, m._modules.values()))) for m in module.modules()]  # noqa: SLF001
         return self._named

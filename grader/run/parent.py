@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import stat
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Self
 from grader.evidence.build import RunRecord, build, not_run
 from grader.evidence.measure import read_labels
 from grader.evidence.records import Outcome, Place
-from grader.run.folders import remove
+from grader.run.folders import files_in, remove
+from grader.run.options import DeviceError, GraderError, RunOptions
 from grader.run.process import Child, Ending, Limits
 from grader.run.vet import RejectedError, read_source, vet
 
@@ -26,31 +28,8 @@ if TYPE_CHECKING:
     from grader.course import Lesson
     from grader.evidence.view import Evidence
 
+__all__ = ["DeviceError", "GraderError", "Handle", "RunOptions", "start"]
 FILE = "train.py"
-
-
-class GraderError(Exception):
-    """Our own failure; the message names the remedy."""
-
-
-class DeviceError(GraderError):
-    """The device that was asked for does not exist here."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """How to run a submission.
-
-    data_dir: a torchvision root; device: auto, cpu, cuda or sim; seed: for python, numpy and torch in the child; timeout: wall-clock seconds
-    instead of the lesson's; keep: a directory that receives the event files and the raw evidence; epochs: instead of the lesson's.
-    """
-
-    data_dir: Path
-    device: str = "auto"
-    seed: int = 0
-    timeout: float | None = None
-    keep: Path | None = None
-    epochs: int | None = None
 
 
 @dataclass
@@ -132,7 +111,7 @@ class Handle:
             "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
             "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
             "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
-            "folder": str(folder), "hidden": self._hidden(), "temporary": tempfile.gettempdir(),
+            "folder": str(folder), "hidden": self._hidden(), "salt": secrets.token_hex(8),
         }  # fmt: skip
         seconds = self._options.timeout or float(budget.seconds)
         token = secrets.token_hex(16)
@@ -144,7 +123,9 @@ class Handle:
         import grader.data.heldout
 
         root = self._lesson.root
-        return [str(p.resolve()) for p in (root / "solutions", root / "tests", Path(grader.data.heldout.__file__).parents[1] / "heldout")]
+        labels = Path(grader.data.heldout.__file__).parents[1] / "heldout"
+        histories = [folder / ".git" for folder in (root, *root.resolve().parents) if (folder / ".git").exists()]
+        return [str(p.resolve()) for p in (root / "solutions", root / "tests", labels, *histories)]
 
     def wait(self) -> dict[str, Evidence]:
         """The evidence of every leg, in the lesson's order. When the first leg does not finish, the others are ended and not judged."""
@@ -161,7 +142,7 @@ class Handle:
                     bytes(leg.child.output.data), leg.folder / "logs", self._labels, ending.peak_mb,
                     self._options.epochs or self._lesson.budget.epochs,
                 )  # fmt: skip
-                made = build(record)
+                made = _build(record)
                 evidence[leg.name] = made
                 self._keep(leg, record)
                 if made.unavailable:
@@ -186,11 +167,14 @@ class Handle:
             return
         target = self._options.keep / leg.name
         try:
-            shutil.rmtree(target, ignore_errors=True)
+            remove(target)
             target.mkdir(parents=True)
             (target / "evidence.jsonl").write_bytes(record.stream)
-            if record.log_dir.is_dir():
-                shutil.copytree(record.log_dir, target / "logs", symlinks=True)
+            for path, info in files_in(record.log_dir):
+                if stat.S_ISREG(info.st_mode) and "tfevents" in path.name:
+                    copy = target / "logs" / path.relative_to(record.log_dir)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, copy)
         except OSError as error:
             msg = f"--keep {self._options.keep}: {error.strerror or error}. Choose a directory that can be written."
             raise GraderError(msg) from error
@@ -211,6 +195,15 @@ class Handle:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leave nothing behind."""
         self.close()
+
+
+def _build(record: RunRecord) -> Evidence:
+    """Evidence, whatever the stream holds: what cannot be made sense of was not written by an undisturbed recorder."""
+    try:
+        return build(record)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        made = not_run(Outcome.TAMPERED, f"the evidence makes no sense ({type(error).__name__})")
+        return replace(made, leg=record.leg, seconds=record.seconds)
 
 
 def start(lesson: Lesson, submission: Path, options: RunOptions) -> Handle:

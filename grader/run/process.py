@@ -18,6 +18,8 @@ from typing import IO
 
 import psutil
 
+from grader.run.folders import files_in
+
 POLL, TREE_EVERY, FOLDER_EVERY, GRACE = 0.05, 0.5, 1.0, 3.0
 EVIDENCE_LIMIT, OUTPUT_KEEP = 256 * 2**20, 16_384
 MARK = "GRADER_RUN"
@@ -86,6 +88,7 @@ class Child:
             "PYTHONUNBUFFERED": "1",
             "PYTHONIOENCODING": "utf-8:replace",
             "PYTHONDONTWRITEBYTECODE": "1",
+            "TORCHDYNAMO_DISABLE": "1",  # a compiled model runs as it is written: observed, and without minutes of compiling
         }
         environment |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder / "tmp"))
         environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(str(Path(p).resolve()) for p in sys.path)}
@@ -203,11 +206,4 @@ class Child:
 
 
 def _folder_mb(folder: Path) -> float:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - os.walk gives strings, and this runs once a second
-            except OSError:
-                continue
-    return total / 2**20
+    return sum(info.st_size for _, info in files_in(folder)) / 2**20

@@ -18,10 +18,9 @@ from grader.run.loose import LooseWeights
 from grader.run.operations import Operations
 from grader.run.ops import OpMode
 from grader.run.params import Track
-from grader.run.steps import EMPTY, LOOSE, Pending, Root, guarded, is_sampled
+from grader.run.steps import EMPTY, LOOSE, Pending, Root, Sampling, guarded
 from grader.run.tensors import flat, is_wrapped, plain, quiet, ten_wide
 from grader.run.trace import Tracer, place_of
-from grader.run.truth import gradient_truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +33,12 @@ class Recorder:
     recorded in full, and most module calls pass with a glance.
     """
 
-    def __init__(self, emit: Callable[..., None], file: str) -> None:
-        """emit(kind, **fields) writes one line of evidence; file: the submission's file name, to locate calls in."""
+    def __init__(self, emit: Callable[..., None], file: str, salt: str = "") -> None:
+        """emit(kind, **fields) writes one line of evidence; file: the submission's file name, to locate calls in; salt: for choosing steps."""
         self.emit = emit
         self.file = file
         self.step = 0
+        self.is_sampled = Sampling(salt)
         self.roots: dict[int, Root] = {}
         self.pending = Pending()
         self.stack: list[nn.Module] = []
@@ -53,9 +53,9 @@ class Recorder:
         self.operations = Operations(self)
         self.mode = OpMode(self.operations.on_weighted, self.operations.on_loss, self.operations.on_norm)
         self.calm = Calm(self.mode)
-        self.truth_done = self.truth_failed = False
         self.trained: set[int] = set()
         self.broken = False
+        self.inside = False
 
     # -- module hooks ------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ class Recorder:
         if self.stack and not self.detailed:
             root = self.roots[id(self.stack[0])]
             if module is root.first_module and not root.first_done:
-                self.operations.first_input(root, args[0])
+                self.operations.first_input(root, args[0] if args else None)
             return
         if type(module).__module__.startswith("torchvision.transforms") or torch._C._get_tracing_state() is not None:  # noqa: SLF001 - jit has no public question
             return
@@ -80,7 +80,7 @@ class Recorder:
             self.tracer.enter(module, args, self.stack, self.mode)
 
     @guarded
-    def on_leave(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+    def on_leave(self, module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
         """A global forward hook, called even where forward raised (output is None then)."""
         if self.paused or not self.stack or (not self.detailed and module is not self.stack[0]) or module not in self.stack:
             return
@@ -90,11 +90,11 @@ class Recorder:
         if self.detailed:
             self.tracer.leave(module, output, self.stack, self.mode)
             wide = ten_wide(output)
-            if wide is not None and wide.requires_grad and torch.is_grad_enabled() and not is_wrapped(wide) and is_sampled(self.step):
+            if wide is not None and wide.requires_grad and torch.is_grad_enabled() and not is_wrapped(wide) and self.is_sampled(self.step):
                 self.outputs.tap(wide, module)
         if root is not None:
             self.calm.leave()
-            self._end(root, args, output)
+            self._end(root, module, output)
 
     def _begin(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         root = self.roots.get(id(module))
@@ -103,7 +103,7 @@ class Recorder:
             self.emit("root", root=root.key, type=root.kind)
         if self.pending.backward or self.pending.optimiser or not self.autograd_seen:
             self.settle()
-        self.detailed = is_sampled(self.step) or self.tracer.active or not root.plain_first
+        self.detailed = self.is_sampled(self.step) or self.tracer.active or not root.plain_first
         if self.detailed:
             self.calm.enter()
         root.first_done = False
@@ -113,9 +113,12 @@ class Recorder:
             root.track.look(named, self.step)
         first = next(flat(args), None)
         rows = int(first.shape[0]) if first is not None and first.dim() else 0
-        root.largest = max(root.largest, rows)
+        root.rows, root.largest = rows, max(root.largest, rows)
         pending = self.pending
-        if torch.is_grad_enabled() or not self.autograd_seen:
+        if torch.is_grad_enabled() or not (self.autograd_seen or self.loose.plain):
+            if not pending.roots and self.step:
+                jump = root.track.jumped(named)
+                pending.jump = jump if jump is not None else pending.jump
             pending.roots[root.key] = root
             pending.rows = max(pending.rows, rows) if len(pending.roots) > 1 else pending.rows + rows
             pending.parameter_device = str(named[0][1].device)
@@ -123,25 +126,16 @@ class Recorder:
                 pending.input_device = str(first.device)
             if self.detailed:
                 pending.called = place_of(self.file)
-        if self.detailed and torch.is_grad_enabled() and is_sampled(self.step):
+        if self.detailed and torch.is_grad_enabled() and self.is_sampled(self.step):
             self.taps.tap(named, root.key)
 
-    def _end(self, root: Root, args: tuple[Any, ...], output: Any) -> None:
+    def _end(self, root: Root, module: nn.Module, output: Any) -> None:
+        if root.key in self.pending.roots:
+            self.pending.forward(next(flat(output), None), root.rows, training=module.training)
         with quiet():
             for tensor in flat(output):
                 if tensor.is_floating_point():
                     self.pending.finite &= bool(torch.isfinite(plain(tensor)).all())
-            wide = ten_wide(output)
-            due = wide is not None and wide.requires_grad and not is_wrapped(wide) and not self.truth_done
-        if due:
-            self.truth_done = True
-            self.paused += 1
-            try:
-                seen = gradient_truth(root.module, args)
-                self.truth_failed = "error" in seen
-                self.emit("truth", root=root.key, **seen)
-            finally:
-                self.paused -= 1
 
     # -- backward and optimiser --------------------------------------------------------------------------------------
 
@@ -150,14 +144,15 @@ class Recorder:
         """A backward pass from `loss` has just run; named_gradients: what torch.autograd.grad returned, input by input."""
         self.autograd_seen = True
         self.pending.backward = True
-        if is_sampled(self.step):
+        if self.is_sampled(self.step):
             self.pending.backed = place_of(self.file)
         if not self.pending.roots:
             self.calm.wake()
         if loss is not None:
             with quiet():
-                self.pending.loss = float(plain(loss).sum())
-            self.pending.finite &= math.isfinite(self.pending.loss)
+                value = float(plain(loss).sum())
+            self.pending.loss = value if loss.numel() == 1 else None
+            self.pending.finite &= math.isfinite(value)
         if named_gradients:
             self.taps.given(named_gradients)
 
@@ -165,7 +160,7 @@ class Recorder:
     def on_functional_gradient(self, gradients: dict[str, torch.Tensor], loss: torch.Tensor | None) -> None:
         """torch.func.grad has returned these gradients, by parameter name."""
         self.on_backward(loss)
-        if is_sampled(self.step):
+        if self.is_sampled(self.step):
             self.taps.named(gradients, next(iter(self.pending.roots), LOOSE))
 
     @guarded
@@ -176,6 +171,12 @@ class Recorder:
         rate = optimiser.param_groups[0].get("lr")
         self.pending.lr = float(rate) if isinstance(rate, (int, float, torch.Tensor)) else None
         self.pending.optimiser = True
+        self.inside = True
+
+    @guarded
+    def after_optimiser(self, *_: Any) -> None:
+        """An optimiser step has run."""
+        self.inside = False
 
     @guarded
     def settle(self) -> None:
@@ -206,7 +207,7 @@ class Recorder:
         if any(changed) or not changed:
             self.trained.update(pending.roots or [LOOSE])
         seen = {
-            "changed": any(changed) if changed else None,
+            "changed": any(changed) if changed and (any(changed) or not self.inside) else None,
             "update": max(updates) if updates else None,
             "revisits": backs[-1] if backs else None,
         }

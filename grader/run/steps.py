@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from grader.run.crashes import from_submission
 from grader.run.params import NamedParameters, Track
+from grader.run.tensors import is_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +30,11 @@ class Observer(Protocol):
     broken: bool
 
     @property
+    def file(self) -> str:
+        """The submission's file name."""
+        ...
+
+    @property
     def emit(self) -> Callable[..., None]:
         """The evidence writer."""
         ...
@@ -41,7 +49,9 @@ def guarded(method: Callable[..., None]) -> Callable[..., None]:
             return
         try:
             method(self, *args)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is our bug; it is reported as one
+        except Exception as error:
+            if from_submission(error, self.file):
+                raise  # a signal handler or a property of the submission raised in our midst: that is its own business
             self.broken = True
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.emit("fault", what=f"{type(error).__name__}: {error}"[:300], where=f"{where.name}:{where.lineno}")
@@ -49,15 +59,24 @@ def guarded(method: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-@functools.cache
-def is_sampled(step: int) -> bool:
-    """Steps 0 to 9, then ever sparser (each about a quarter further than the last)."""
-    if step < DENSE:
-        return True
-    edge = DENSE
-    while edge < step:
-        edge = math.ceil(edge * SPARSE)
-    return edge == step
+class Sampling:
+    """Which steps are recorded in full: 0 to 9, then one at a random place in each of ever longer stretches (each about a quarter of the way so far).
+
+    The places differ from run to run, so that nothing can behave well in the sampled steps only.
+    """
+
+    def __init__(self, salt: str) -> None:
+        """salt: the run's own secret."""
+        self._random = random.Random(salt)  # noqa: S311 - of its own, so that the submission's generators stay untouched
+        self._chosen = set(range(DENSE))
+        self._end = DENSE
+
+    def __call__(self, step: int) -> bool:
+        """Whether this step is recorded in full."""
+        while step >= self._end:
+            start, self._end = self._end, math.ceil(self._end * SPARSE)
+            self._chosen.add(self._random.randrange(start, self._end))
+        return step in self._chosen
 
 
 @dataclass
@@ -78,6 +97,7 @@ class Root:
     first_module: nn.Module | None = None
     plain_first: bool = False
     largest: int = 0
+    rows: int = 0
 
     def named(self) -> list[tuple[str, torch.Tensor]]:
         """The module's parameters now."""
@@ -90,7 +110,10 @@ class Root:
 
 @dataclass
 class Pending:
-    """The step that is being observed."""
+    """The step that is being observed.
+
+    used: rows of forward passes that a backward pass came through; waiting: rows in training mode that none has come through yet.
+    """
 
     roots: dict[int, Root] = field(default_factory=dict)
     rows: int = 0
@@ -103,13 +126,33 @@ class Pending:
     input_device: str = "?"
     called: dict[str, Any] | None = None
     backed: dict[str, Any] | None = None
+    jump: int | None = None
+    used: int = 0
+    waiting: int = 0
+    followed: bool = False
+
+    def forward(self, output: torch.Tensor | None, rows: int, *, training: bool) -> None:
+        """A forward pass of `rows` samples has ended: count them as used when a backward pass comes through its output."""
+        node = output.grad_fn if output is not None and not is_wrapped(output) else None
+        if node is None:
+            return
+        self.followed = True
+        self.waiting += rows if training else 0
+
+        def reached(_: Any) -> None:
+            self.used += rows
+            self.waiting -= rows if training else 0
+
+        node.register_prehook(reached)
 
     def fields(self) -> dict[str, Any]:
         """As a line of evidence."""
         return {
             "roots": list(self.roots) or [LOOSE],
             "loss": self.loss,
-            "rows": self.rows,
+            "rows": self.used if self.followed and self.backward else self.rows,
+            "dropped": max(self.waiting, 0) if self.followed else 0,
+            "jump": self.jump,
             "lr": self.lr,
             "finite": self.finite,
             "pdev": self.parameter_device,

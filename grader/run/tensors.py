@@ -18,8 +18,8 @@ _unwrap = torch._C._functorch.get_unwrapped  # noqa: SLF001
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No gradient recording and no torch-function handling inside."""
-    with torch.no_grad(), torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
+    """No gradient recording, no inference tensors and no torch-function handling inside."""
+    with torch.inference_mode(mode=False), torch.no_grad(), torch._C.DisableTorchFunction():  # noqa: SLF001 - the documented switch has no public name
         yield
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.func
 from torch.nn.modules import module as module_hooks
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,8 @@ class Attached:
         pre = module_hooks.register_module_forward_pre_hook(recorder.on_enter)
         post = module_hooks.register_module_forward_hook(recorder.on_leave, always_call=True)
         step = register_optimizer_step_pre_hook(recorder.on_optimiser)
-        self._handles = [pre, post, step]
+        after = register_optimizer_step_post_hook(recorder.after_optimiser)
+        self._handles = [pre, post, step, after]
         self._hooks = [
             (module_hooks._global_forward_pre_hooks, pre.id, recorder.on_enter),  # noqa: SLF001 - to see that the hook is still there
             (module_hooks._global_forward_hooks, post.id, recorder.on_leave),  # noqa: SLF001

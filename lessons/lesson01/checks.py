@@ -29,7 +29,7 @@ def features_used(evidence: Evidence) -> Passed | Failed:
         what, shape = "the image's pixels", ""
     else:
         share = flow["features"]
-        what, shape = "the features", f" of shape {tuple(flow['feature_shape'])} after {flow['feature_op']}"
+        what, shape = "the features", f" of shape {tuple(flow['feature_shape'])} ({flow['feature_op']})"
     if share < FEATURES:
         return Failed(f"only {share:.2f} of {what}{shape} can change a score", expected, None, step, share, FEATURES)
     return Passed(f"{share:.2f} of {what}{shape}", None, share, FEATURES)

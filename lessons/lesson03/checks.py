@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.evidence.records import LossSample
 from grader.judge import expect
 from grader.judge.check import check
 from grader.judge.verdict import Failed, Passed
@@ -19,7 +20,6 @@ from grader.judge.verdict import Failed, Passed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from grader.evidence.records import LossSample
     from grader.evidence.view import Evidence
 
 MISFIT = 0.1
@@ -32,6 +32,9 @@ CLEAR = 0.3
 
 That is 0.5 of the absolute sum for a plain cross-entropy, 0.1 where smoothing pushes an over-confident row back.
 """
+EXACT = 0.01
+"""The same where only an exact fit tells: a binary cross-entropy of probabilities looks much like a cross-entropy of their logarithms (0.03 apart and more)."""
+SMALL = 8
 GROWTH = 2.0
 """Scores that may spread grow tenfold with a tenfold output layer; a softmax, sigmoid or tanh grows by less than 1.1."""
 
@@ -73,11 +76,22 @@ def family(sample: LossSample) -> tuple[str, float]:
     best = (OTHER, math.inf)
     slope, intercept = np.polyfit(p[onehot == 0], g[onehot == 0], 1) if np.ptp(p[onehot == 0]) > 0 else (0.0, 0.0)
     fitted = min(max(-10 * intercept / slope, 0.0), 0.5) if slope > 0 else 0.0  # off the label, g = w (p - smoothing / 10)
+    off = (onehot == 0) & (g > 0)  # a constant factor s on the scores (temperature): off the label, log g = s z + const in each row
+    centre = [(z[i][m] - z[i][m].mean(), np.log(g[i][m]) - np.log(g[i][m]).mean()) for i, m in enumerate(off) if m.sum() > 2]
+    across = sum(float(a @ a) for a, _ in centre)
+    scale = sum(float(a @ b) for a, b in centre) / across if across > 0 else 0.0
+    scaled = np.exp(scale * (z - z.max(axis=1, keepdims=True)))
+    scaled /= scaled.sum(axis=1, keepdims=True)
     for smooth in (0.0, 0.05, 0.1, 0.2, fitted):
         target = (1 - smooth) * onehot + smooth / 10
         candidates = [(CE, p - target), (NLL, -target)]
         if (z > 0).all():
             candidates.append((LOG, -target / z))
+            of_log = _misfit(g, 1 / z.sum(axis=1, keepdims=True) - target / z, label)  # a cross-entropy of log(z)
+            if of_log < EXACT:
+                best = min(best, (LOG, of_log), key=lambda item: item[1])
+        if scale > 0 and not 0.9 < scale < 1.1:
+            candidates.append((CE, scaled - target))
         for name, direction in candidates:
             misfit = _misfit(g, direction, label)
             if misfit < best[1]:
@@ -85,6 +99,21 @@ def family(sample: LossSample) -> tuple[str, float]:
     if best[0] == NLL and np.abs(np.log(np.exp(z - z.max(axis=1, keepdims=True)).sum(axis=1)) + z.max(axis=1)).max() > 0.05:
         return NLL_RAW, best[1]
     return best
+
+
+def _pooled(samples: tuple[LossSample, ...]) -> list[LossSample]:
+    """Samples of tiny batches, put together until there are rows enough to judge (each scaled by its rows, as a mean loss divides by them)."""
+    pooled: list[LossSample] = []
+    for sample in samples:
+        size = len(sample.outputs)
+        if size < SMALL and pooled and len(pooled[-1].outputs) < 2 * SMALL:
+            scaled = tuple(tuple(v * size for v in row) for row in sample.gradients)
+            pooled[-1] = LossSample(pooled[-1].step, pooled[-1].outputs + sample.outputs, pooled[-1].gradients + scaled)
+        elif size < SMALL:
+            pooled.append(LossSample(sample.step, sample.outputs, tuple(tuple(v * size for v in row) for row in sample.gradients)))
+        else:
+            pooled.append(sample)
+    return pooled
 
 
 def _rows(samples: tuple[LossSample, ...]) -> NDArray[np.float64]:
@@ -110,9 +139,9 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
     samples = evidence.samples
     if not samples:
         return _by_curve(evidence, expected, step)
-    judged = [(name, misfit) for name, misfit in map(family, samples) if not math.isnan(misfit)]
+    judged = [(name, misfit) for name, misfit in map(family, _pooled(samples)) if not math.isnan(misfit)]
     names = [name if misfit < MISFIT else OTHER for name, misfit in judged]
-    if not names:
+    if not names and not any(s.loss is not None for s in evidence.all_steps):
         return _by_curve(evidence, expected, step)
     wrong = [n for n in names if n in (OTHER, NLL_RAW)]
     misfit = float(np.quantile([m for _, m in judged], 0.8))
@@ -152,7 +181,13 @@ def _by_curve(evidence: Evidence, expected: str, step: str) -> Passed | Failed:
     measured = evidence.losses.get("validation", math.nan)
     if train is None or validation is None or not train.values:
         return Failed("neither a backward pass nor a logged loss could be seen", expected, None, step)
-    late = sum(train.values[-5:]) / len(train.values[-5:])
+    part = max(5, len(train.values) // 10)
+    late = sum(train.values[-part:]) / len(train.values[-part:])
+    seen = [s.loss for s in evidence.all_steps if s.loss is not None]
+    if len(seen) >= 2 * part and not 1 / 1.5 < (late / train.values[0]) / (sum(seen[-part:]) / part / seen[0]) < 1.5:
+        told, true = late / train.values[0], sum(seen[-part:]) / part / seen[0]
+        saw = f"the logged loss falls to {told:.2f} of its first value, the one that backward started from to {true:.2f}"
+        return Failed(saw, expected, evidence.where_backward(), step)
     nearest = min(validation.values, key=lambda v: abs(v - measured))
     if not late < FLOOR - 0.2 or not abs(nearest - measured) <= 0.1 + 0.25 * measured:
         ends = f"{late:.2f} (training) and {validation.values[-1]:.2f} (validation)"
@@ -173,7 +208,14 @@ def logit_range(evidence: Evidence) -> Passed | Failed:
     growth = spreads[2] / spreads[1] if math.isfinite(spreads[2]) and spreads[1] > 0 else math.inf
     floor = math.log(1 + 9 * math.exp(-min(seen["widest"], 700.0))) if math.isfinite(seen["widest"]) else 0.0
     remark = None
-    if not log_of_output and seen["lse"] > 0.05:
+    rows = _rows(evidence.samples) if evidence.samples else np.zeros((0, 10))
+    trained = float(np.ptp(rows, axis=1).max()) if len(rows) else 0.0
+    elsewhere = len(rows) > 0 and (
+        trained > 1.2 * seen["widest"] or (_probabilities(rows) is None and seen["low"] > -1e-6 and seen["sum_std"] < 1e-3)
+    )
+    if elsewhere:
+        remark = "the returned model gives other scores than the loss received in training: keep probabilities away from a loss"
+    if not elsewhere and not log_of_output and seen["lse"] > 0.05:
         constant = seen["sum_std"] < 1e-3 * max(spreads[0], 1e-6)
         if constant and seen["low"] > -1e-6:
             saw = f"in training mode every row of scores is non-negative and sums to {seen['sum_mean']:.3f}"
@@ -183,7 +225,7 @@ def logit_range(evidence: Evidence) -> Passed | Failed:
             saw = f"however strongly the output layer drives them, {wall}, so the loss cannot fall below {floor:.3f}"
             return Failed(saw, expected, evidence.where_called(), step, growth, GROWTH)
     heldout = evidence.logits.get("heldout")
-    if heldout is not None and _probabilities(heldout.astype(np.float64)) is not None and not log_of_output:
+    if remark is None and heldout is not None and _probabilities(heldout.astype(np.float64)) is not None and not log_of_output:
         remark = "in eval mode the model returns probabilities: fine for reading, but keep them away from a loss"
     return Passed(f"spread {spreads[0]:.2g}, free to grow", remark, None if math.isinf(growth) else growth, GROWTH)
 

@@ -19,7 +19,7 @@ REACH = 1e-3
 """Least share of the output layer's gradient norm: the sigmoid net measures 1e-6 to 1e-5, fixes 0.05 and more (geometric middle: about 1e-3)."""
 TRUE_LOW, TRUE_HIGH = 0.5, 2.0
 """A true gradient measures 1.00 within a few per cent; one that was rescaled to look healthy is off by orders of magnitude."""
-FIRST = 10
+FIRST, OPENING = 10, 150
 
 
 @check("shapes")
@@ -35,16 +35,20 @@ def depth(evidence: Evidence) -> Passed | Failed:
 
 
 def _first_norms(evidence: Evidence) -> dict[str, float | None]:
-    """Median over the first steps of the gradient norm that backward delivered to each weight."""
-    sampled = [s.gradients for s in evidence.all_steps if s.gradients][:FIRST]
+    """Median over the first steps of the gradient norm that backward delivered to each weight.
+
+    Where branches or the output layer start at exactly zero (and their neighbours' gradients with them), the largest of the first hundred or so.
+    """
+    sampled = [s.gradients for s in evidence.all_steps if s.gradients]
     if not sampled:
         norms: dict[str, float | None] = evidence.values("own_gradients")["norms"]
         return norms
-    names = {name for gradients in sampled for name in gradients}
+    opening = any(norm == 0.0 for norm in sampled[0].values())
+    chosen = [s.gradients for s in evidence.all_steps[:OPENING] if s.gradients] if opening else sampled[:FIRST]
     result: dict[str, float | None] = {}
-    for name in names:
-        known = [g for gradients in sampled if (g := gradients.get(name)) is not None]
-        result[name] = median(known) if len(known) * 2 >= len(sampled) else None
+    for name in {name for gradients in chosen for name in gradients}:
+        known = [g for gradients in chosen if (g := gradients.get(name)) is not None]
+        result[name] = None if len(known) * 2 < len(chosen) else max(known) if opening else median(known)
     return result
 
 

@@ -22,6 +22,9 @@ The data's constants measure 0.00 and 1.00 (0.02 off on shifted held-out images)
 def _standardised(kind: str, title: str, id_: str, when: str) -> Check:
     def function(evidence: Evidence) -> Passed | Failed:
         evidence.finished()
+        if kind == "heldout" and not evidence.values("transform_twice")["same"]:
+            step = "Send the same image through eval_transform twice and compare."
+            return Failed("eval_transform gives another answer each time", "the same answer for the same image", None, step)
         seen = evidence.inputs.get(kind)
         if seen is None:
             msg = f"no input of a layer with weights was seen {when}"

@@ -103,7 +103,11 @@ def runner(toy, monkeypatch):
         if not folder.is_dir():
             raise DataError(f"{folder}\n  expected: a folder\n  found: none\n  run: python -m grader data")
 
+    class DeviceError(GraderError):
+        """As in grader.run.options."""
+
     parent.GraderError = fake.GraderError = GraderError
+    parent.DeviceError = fake.DeviceError = DeviceError
     parent.RunOptions = SimpleNamespace
     parent.start = fake.start
     judging.judge = fake.judge

@@ -222,3 +222,10 @@ def test_a_submission_outside_the_working_directory_is_shown_in_full(runner, cal
     shown = call("3", "--submission", tmp_path / "mine (1)+\u00e9.py")
 
     assert "mine(1)+\u00e9.py" in "".join(shown.out.split())
+
+
+def test_a_device_that_is_not_there_is_usage(runner, call):
+    runner.error_at, runner.error = "wait", runner.DeviceError("--device cuda: no CUDA here. Use --device auto.")
+    shown = call("3", "--device", "cuda")
+    assert shown.code == 2
+    assert "Use --device auto." in shown.err

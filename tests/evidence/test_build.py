@@ -15,7 +15,7 @@ SOURCE = "def main():\n    boom()\n"
 HELLO = {"k": "hello", "device": "cpu", "simulated": False}
 RELATION = {"roots": {"0": {"how": "same", "names": {"w": "w"}}}, "modules": {}, "moved": {}}
 RETURNED = {"k": "returned", "type": "Net", "devices": ["cpu"], "relation": RELATION}
-STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "changed": True, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu", "called": None, "backed": {"line": 2, "function": "main"}}  # fmt: skip
+STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "changed": True, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu", "jump": None, "dropped": 0, "called": None, "backed": {"line": 2, "function": "main"}}  # fmt: skip
 WHOLE: list[dict[str, Any]] = [HELLO, {"k": "stage", "name": "main"}, STEP, RETURNED, {"k": "end"}]
 
 

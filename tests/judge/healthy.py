@@ -50,6 +50,7 @@ PROBES: dict[str, dict[str, Any]] = {
     },
     "amplify": {"spreads": [5.0, 50.0, 500.0], "low": -3.0, "high": 4.0, "sum_mean": 0.1, "sum_std": 1.0, "lse": 4.0, "widest": 700.0},
     "first_input": {},
+    "transform_twice": {"same": True},
 }  # fmt: skip
 
 

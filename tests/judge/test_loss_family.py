@@ -37,6 +37,8 @@ RIGHT = {
     "log of softmax": (lambda z, y: F.nll_loss(z.softmax(1).log(), y), None, "CE"),
     "bfloat16": (lambda z, y: F.cross_entropy(z.bfloat16(), y), None, "CE"),
     "nll of log-probabilities": (F.nll_loss, lambda z: z.log_softmax(1), "NLL"),
+    "cross-entropy of the log of probabilities": (lambda p, y: F.cross_entropy(p.log(), y), lambda z: z.softmax(1), "LOG"),
+    "temperature": (lambda z, y: F.cross_entropy(z / 4, y), None, "CE"),
     "nll of the log of probabilities": (lambda p, y: F.nll_loss(p.log(), y), lambda z: z.softmax(1), "LOG"),
 }
 
@@ -58,6 +60,7 @@ WRONG = {
     "squared error": lambda z, y: F.mse_loss(z, F.one_hot(y, 10).float()),
     "squared error of probabilities": lambda z, y: F.mse_loss(z.softmax(1), F.one_hot(y, 10).float()),
     "binary cross-entropy": lambda z, y: F.binary_cross_entropy_with_logits(z, F.one_hot(y, 10).float()),
+    "binary cross-entropy of probabilities": lambda z, y: F.binary_cross_entropy(z.softmax(1), F.one_hot(y, 10).float()),
     "margin": F.multi_margin_loss,
     "focal": lambda z, y: ((1 - z.softmax(1).gather(1, y[:, None])) ** 2 * -z.log_softmax(1).gather(1, y[:, None])).mean(),
 }

@@ -124,7 +124,9 @@ SPOILT = {
         "few": healthy(all_steps=steps(2), log=log(train=((1,), (2.0,)))),
     },
     (6, "input_training"): {"bytes": healthy(inputs={"train": Moments(100, -0.42, 0.004, -0.42, -0.41)}), "unseen": healthy(inputs={})},
-    (6, "input_evaluation"): {"raw": healthy(inputs={"heldout": Moments(100, 0.13, 0.31, 0.0, 1.0)})},
+    (6, "input_evaluation"): {
+        "random": healthy(probes=probes(transform_twice={"same": False})),
+        "raw": healthy(inputs={"heldout": Moments(100, 0.13, 0.31, 0.0, 1.0)})},
 }  # fmt: skip
 CASES = [(lesson, check, name) for (lesson, check), cases in SPOILT.items() for name in cases]
 

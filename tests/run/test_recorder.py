@@ -12,7 +12,7 @@ from torch import nn
 
 from grader.run.lineage import relate
 from grader.run.recorder import Recorder
-from grader.run.steps import is_sampled
+from grader.run.steps import Sampling
 from grader.run.wraps import Attached
 
 X = torch.randn(64, 1, 28, 28, generator=torch.Generator().manual_seed(0))
@@ -217,6 +217,61 @@ def test_a_crash_keeps_the_shape_trace(watched: Watched) -> None:
 
 
 def test_sampling_is_dense_first_and_sparse_later() -> None:
-    sampled = [i for i in range(2000) if is_sampled(i)]
+    sampling = Sampling("salt")
+    sampled = [i for i in range(2000) if sampling(i)]
     assert list(range(10)) == sampled[:10]
-    assert len(sampled) < 50
+    assert 20 < len(sampled) < 50
+
+
+def test_which_later_steps_are_sampled_differs_from_run_to_run() -> None:
+    one, two = Sampling("one"), Sampling("two")
+    assert {i for i in range(2000) if one(i)} != {i for i in range(2000) if two(i)}
+
+
+def test_keyword_calls_and_evaluation_in_inference_mode_are_seen(watched: Watched) -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(784, 10)
+
+        def forward(self, *, images):
+            return self.layer(images.flatten(1))
+
+    model = Named()
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.inference_mode():
+        model(images=X)
+    for i in range(0, 64, 16):
+        optimiser.zero_grad()
+        F.cross_entropy(model(images=X[i : i + 16]), Y[i : i + 16]).backward()
+        optimiser.step()
+    watched.end(model)
+    assert [16] * 4 == [s["rows"] for s in watched.lines["step"]]
+    assert {"cpu"} == {s["idev"] for s in watched.lines["step"]}
+
+
+def test_a_replaced_layer_is_followed(watched: Watched) -> None:
+    model = net()
+    with_optimiser(model)
+    model[3] = nn.Linear(16, 10)
+    with_optimiser(model)
+    relation = watched.end(model)
+    assert "3.weight" in relation["moved"]
+
+
+def test_a_copy_of_an_inner_model_belongs_to_its_training(watched: Watched) -> None:
+    class Outer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.other = net(), nn.Linear(10, 3)
+
+        def forward(self, x):
+            self.other(self.inner(x)).sum()
+            return self.inner(x)
+
+    import copy
+
+    outer = Outer()
+    with_optimiser(outer)
+    relation = watched.end(copy.deepcopy(outer.inner))
+    assert relation["roots"]

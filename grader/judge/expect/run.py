@@ -53,7 +53,7 @@ def on_device(evidence: Evidence) -> Passed | Failed:
     expected = f"batches and parameters on {wanted} in every step, and the model returned on {wanted}"
     for step in evidence.all_steps:
         for what, device in (("the parameters were", step.parameter_device), ("the batch was", step.input_device)):
-            if device.split(":")[0] != wanted:
+            if device.split(":")[0] not in (wanted, "?"):
                 saw = f"in step {step.index} {what} on {device}"
                 return Failed(
                     saw,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torchvision import tv_tensors
 
-from grader.run.tensors import quiet
+from grader.run.tensors import quiet, ten_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +53,12 @@ def to_plain(output: Any, rows: int) -> torch.Tensor:
     return plain
 
 
+def training_scores(output: Any, rows: int) -> torch.Tensor:
+    """The scores (rows, 10) among what a model returns in training mode, where it may return more than scores."""
+    wide = None if isinstance(output, torch.Tensor) else ten_wide(output)
+    return to_plain(output if wide is None else wide, rows)
+
+
 def prepare(transform: Callable[[Any], Any], images: NDArray[np.uint8]) -> torch.Tensor:
     """Images (N, 28, 28) uint8 through eval_transform: a float tensor (N, 1, 28, 28) on the CPU.
 
@@ -73,7 +79,7 @@ def prepare(transform: Callable[[Any], Any], images: NDArray[np.uint8]) -> torch
 def forward(model: nn.Module, batch: torch.Tensor, device: str) -> torch.Tensor:
     """The model's answer (N, 10) to a CPU batch, computed on `device`, without a graph, as float32 on the CPU."""
     with torch.no_grad():
-        output = to_plain(model(batch.to(device)), batch.shape[0])
+        output = to_plain(model(batch.to(device).clone()), batch.shape[0])  # a copy: a forward pass may work in place
         return output.detach().cpu().float()
 
 

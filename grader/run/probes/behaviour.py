@@ -11,13 +11,14 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the field's own name for it
 
 from grader.run.graph import FlowMode, read_flow
-from grader.run.probes.ask import forward, rows_spread, sizes_to_try, to_plain
+from grader.run.probes.ask import forward, rows_spread, sizes_to_try, training_scores
+from grader.run.steps import EMPTY, add_moments
 from grader.run.tensors import moments, quiet
 
 if TYPE_CHECKING:
     from torch import nn
 
-MATES = 64
+MATES, DRAWS, ENOUGH, STILL = 64, 12, 0.98, 0.005
 
 
 def batch_sizes(model: nn.Module, batch: torch.Tensor, device: str, largest: int) -> dict[str, Any]:
@@ -52,70 +53,106 @@ def batch_mates(model: nn.Module, batch: torch.Tensor, device: str, largest: int
 
 
 def own_gradients(model: nn.Module, batch: torch.Tensor, labels: torch.Tensor, device: str) -> dict[str, Any]:
-    """Norm of the gradient that reaches each parameter in a backward pass of our own (training mode, our batch, cross-entropy)."""
+    """Norm of the gradient that reaches each parameter in backward passes of our own (training mode, our batch, cross-entropy).
+
+    The largest of three passes with different random numbers: a layer that was dropped in one draw is no starved layer.
+    """
     model.train()
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    torch.manual_seed(0)
-    with torch.enable_grad():
-        output = to_plain(model(batch.to(device)), batch.shape[0]).float()
-        target = labels.to(output.device)
+    norms: dict[str, float | None] = {n: None for n, _ in named}
+    losses: list[float] = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        for _, p in named:
+            p.grad = None
+        with torch.enable_grad():
+            output = training_scores(model(batch.to(device).clone()), batch.shape[0]).float()
+            with quiet():
+                sums, low = output.sum(dim=1), float(output.min())
+                probabilities = low >= -1e-6 and float((sums - 1).abs().max()) < 1e-3
+            target = labels.to(output.device)
+            loss = F.nll_loss(output.clamp_min(1e-12).log(), target) if probabilities else F.cross_entropy(output, target)
+            losses.append(float(loss.detach()))
+            if loss.requires_grad:
+                loss.backward()
         with quiet():
-            sums, low = output.sum(dim=1), float(output.min())
-            probabilities = low >= -1e-6 and float((sums - 1).abs().max()) < 1e-3
-        loss = F.nll_loss(output.clamp_min(1e-12).log(), target) if probabilities else F.cross_entropy(output, target)
-        if not loss.requires_grad:
-            return {"loss": float(loss), "norms": {n: None for n, _ in named}, "probabilities": probabilities}
-        gradients = torch.autograd.grad(loss, [p for _, p in named], allow_unused=True)
-    with quiet():
-        norms = {n: None if g is None else float(g.float().norm()) for (n, _), g in zip(named, gradients, strict=True)}
-    return {"loss": float(loss.detach()), "norms": norms, "probabilities": probabilities}
+            for n, p in named:
+                if p.grad is not None:
+                    norm = float(p.grad.float().norm())
+                    before = norms[n]
+                    norms[n] = norm if before is None or not norm <= before else before
+    return {"loss": losses[0], "norms": norms, "probabilities": probabilities}
 
 
 def flow(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
-    """Depth and weights of the forward pass, and the share of the last feature map's entries that can reach the output.
+    """Depth and weights of the forward pass, and the share of feature maps' entries that can reach the output.
 
-    The features are tried with noise, so that the blank border of a digit does not look like a feature that nobody reads.
+    The features are tried with noise, so that the blank border of a digit does not look like a feature that nobody reads; more noise is drawn as
+    long as it reaches more of them.
     """
     model.train()
-    torch.manual_seed(0)
-    noise = torch.randn(2 * MATES, *batch.shape[1:], device="cpu") * batch.std().clamp_min(1e-3) + batch.mean()
-    given = noise.to(device).requires_grad_()
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    with torch.enable_grad(), FlowMode(parameters, given) as mode:
-        output = model(given)
-    output = to_plain(output, given.shape[0])
-    seen = read_flow(mode, output)
-    images = [(name, t) for name, t in mode.images if t is not output]
-    seen["feature_op"] = None
-    if output.requires_grad:
-        weights = torch.randn(output.shape, device="cpu").to(output.device)
-        targets = [given] + [t for _, t in images[-1:]]
-        gradients = torch.autograd.grad((output * weights).sum(), targets, allow_unused=True)
-        with quiet():
-            shares = [0.0 if g is None else float((g != 0).any(dim=0).float().mean()) for g in gradients]
-        seen["pixels"] = shares[0]
-        if images:
-            seen["feature_op"], seen["features"] = images[-1][0], shares[1]
-            seen["feature_shape"] = list(images[-1][1].shape[1:])
+    seen: dict[str, Any] = {}
+    covered: list[tuple[str, torch.Tensor]] = []
+    for seed in range(DRAWS):
+        torch.manual_seed(seed)
+        noise = torch.randn(2 * MATES, *batch.shape[1:], device="cpu", dtype=batch.dtype) * batch.std().clamp_min(1e-3) + batch.mean()
+        leaf = noise.to(device).requires_grad_()
+        with torch.enable_grad():
+            given = leaf.clone()
+            with FlowMode(parameters, given) as mode:
+                raw = model(given)
+            output = training_scores(raw, leaf.shape[0])
+        if not seen:
+            seen = {**read_flow(mode, output), "feature_op": None}
+        if not output.requires_grad:
+            return seen
+        now = _reached(leaf, output, mode.maps)
+        before = _share(covered)
+        covered = now if not covered else [(n, a | b) for (n, a), (_, b) in zip(covered, now, strict=False)]
+        if _share(covered) > ENOUGH or (seed and _share(covered) - before < STILL):
+            break
+    seen["pixels"] = float(covered[0][1].float().mean())
+    if len(covered) > 1:
+        name, mask = min(covered[1:], key=lambda item: float(item[1].float().mean()))
+        seen["feature_op"], seen["features"], seen["feature_shape"] = name, float(mask.float().mean()), list(mask.shape)
     return seen
 
 
+def _reached(leaf: torch.Tensor, output: torch.Tensor, maps: list[tuple[str, torch.Tensor]]) -> list[tuple[str, torch.Tensor]]:
+    """For the image and each feature map: which entries changed a score for at least one of the images."""
+    for _, tensor in maps:
+        tensor.retain_grad()
+    weights = torch.randn(output.shape, device="cpu").to(output)
+    (output * weights).sum().backward()
+    tensors = [("image", leaf)] + [(n, t) for n, t in maps if t.grad is not None]
+    with quiet():
+        return [(n, (t.grad != 0).any(dim=0) if t.grad is not None else torch.zeros(t.shape[1:], dtype=torch.bool)) for n, t in tensors]
+
+
+def _share(covered: list[tuple[str, torch.Tensor]]) -> float:
+    return min((float(mask.float().mean()) for _, mask in covered), default=0.0)
+
+
 def first_input(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
-    """What the first layer with a weight of two or more dimensions receives for this batch in eval mode."""
+    """What the layers receive, in eval mode, that take the image directly and have a weight of two or more dimensions.
+
+    One list of moments a layer, in the order of the forward pass; the first is the first layer's.
+    """
     model.eval()
-    total = [0, 0.0, 0.0, float("inf"), float("-inf")]
+    totals: list[list[float]] = []
     name = None
     for part in batch.split(MATES * 4):
-        given = part.to(device)
+        given = part.to(device).clone()
         with torch.no_grad(), FlowMode(dict(model.named_parameters(remove_duplicate=False)), given) as mode:
             model(given)
         name = mode.first_weight
-        if mode.first_input is None:
-            return {"weight": None}
         with quiet():
-            new = moments(mode.first_input)
-        total = [total[0] + new[0], total[1] + new[1], total[2] + new[2], min(total[3], new[3]), max(total[4], new[4])]
-    return {"weight": name, "moments": total}
+            for index, tensor in enumerate(mode.first_inputs):
+                if index == len(totals):
+                    totals.append(list(EMPTY))
+                add_moments(totals[index], moments(tensor))
+    return {"weight": name, "moments": totals}
 
 
 def amplify(model: nn.Module, batch: torch.Tensor, device: str, last: str | None) -> dict[str, Any]:
@@ -133,7 +170,8 @@ def amplify(model: nn.Module, batch: torch.Tensor, device: str, last: str | None
             for parameter in scaled:
                 parameter.data.mul_(factor)
         torch.manual_seed(0)
-        outputs.append(forward(model, batch, device))
+        with torch.no_grad():
+            outputs.append(training_scores(model(batch.to(device).clone()), batch.shape[0]).detach().cpu().float())
     base, _, output = outputs
     with quiet():
         sums = base.sum(dim=1)

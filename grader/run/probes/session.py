@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torchvision.datasets import MNIST
 
 from grader.evidence.codec import pack_floats
+from grader.run.crashes import described
 from grader.run.lineage import first_moments, relate
 from grader.run.probes import behaviour
 from grader.run.probes.ask import ContractError, forward_all, labels_of, prepare, to_bytes
@@ -46,10 +47,8 @@ def question(
         try:
             values = function(*args)
         except Exception as error:  # noqa: BLE001 - the learner's model may raise anything; it is the probe's answer
-            places = [{"line": n, "function": f.f_code.co_name} for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == job["file"]]
-            notes = " ".join(str(n) for n in getattr(error, "__notes__", []))
-            crash = {"type": type(error).__name__, "message": str(error)[:1000], "notes": notes, "during": name, "places": places[-6:]}
-            emit("probe", name=name, values={}, crash={**crash, "contract": isinstance(error, ContractError)})
+            crash = {**described(error, job["file"]), "during": name, "contract": isinstance(error, ContractError)}
+            emit("probe", name=name, values={}, crash=crash)
             return None
         emit("probe", name=name, values=values if isinstance(values, dict) else {}, crash=None)
         return values
@@ -61,6 +60,8 @@ def question(
     heldout = ask("eval_transform", prepare, transform, images)
     if heldout is None:
         return
+    again = prepare(transform, images[:16])
+    emit("probe", name="transform_twice", values={"same": bool(torch.equal(again, heldout[:16]))}, crash=None)
     batch = heldout[:PROBE_ROWS]
     ask("batch_sizes", behaviour.batch_sizes, model, batch, device, largest)
     model.eval()
@@ -76,8 +77,8 @@ def question(
     seen = ask("first_input", behaviour.first_input, model, heldout, device)
     emit("first_inputs", **first_moments(recorder, relation, (seen or {}).get("weight")))
     own = prepare(transform, train.data[:TRAIN_ROWS].numpy())
-    if not recorder.truth_done or recorder.truth_failed:
-        emit("truth", root=None, **gradient_truth(model, (own[:64].to(device),)))
+    model.train()
+    emit("truth", **gradient_truth(model, own.to(device)))
     ask("own_gradients", behaviour.own_gradients, model, own, labels_of(train, TRAIN_ROWS), device)
     flow = ask("flow", behaviour.flow, model, own, device)
     used = set((flow or {}).get("used", []))
@@ -89,7 +90,7 @@ def question(
             "device": str(p.device),
             "dtype": str(p.dtype).removeprefix("torch."),
             "moved": relation["moved"].get(name),
-            "called": name in used or flow is None,
+            "called": name in used or not used,
         }
         for name, p in model.named_parameters()
     ]

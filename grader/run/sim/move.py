@@ -35,7 +35,9 @@ class Move(torch.autograd.Function):
 
 
 def move(tensor: torch.Tensor, *, to_gpu: bool) -> torch.Tensor:
-    """A copy of a tensor on the other side. Differentiable; the original stays where it is."""
+    """A copy of a tensor on the other side. Differentiable; the original stays where it is. A subclass makes its copy itself, to keep its kind."""
+    if not isinstance(tensor, (torch.nn.Parameter, torch.nn.UninitializedBuffer)) and type(tensor) is not torch.Tensor:
+        return put(tensor.clone(), CUDA if to_gpu else HOST)
     with torch._C.DisableTorchFunction():
         if tensor.requires_grad and torch.is_grad_enabled() and not torch.jit._trace.is_tracing():
             result: torch.Tensor = Move.apply(tensor, to_gpu)

@@ -1,4 +1,4 @@
-# wrong: parameters_move or accuracy
+# wrong: log_scalars or accuracy
 # forward catches the error and answers from the average of each map: a head of 110 numbers trains, the 50,560 of the real one never run.
 """Train a small convolutional network on MNIST: python exercises/lesson01/train.py."""
 
