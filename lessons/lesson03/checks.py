@@ -33,7 +33,10 @@ CLEAR = 0.3
 That is 0.5 of the absolute sum for a plain cross-entropy, 0.1 where smoothing pushes an over-confident row back.
 """
 EXACT = 0.01
-"""The same where only an exact fit tells: a binary cross-entropy of probabilities looks much like a cross-entropy of their logarithms (0.03 apart and more)."""
+"""The same where only an exact fit tells.
+
+A binary cross-entropy of probabilities looks much like a cross-entropy of their logarithms (0.03 apart and more).
+"""
 SMALL = 8
 GROWTH = 2.0
 """Scores that may spread grow tenfold with a tenfold output layer; a softmax, sigmoid or tanh grows by less than 1.1."""
@@ -143,6 +146,9 @@ def loss_input(evidence: Evidence) -> Passed | Failed:
     names = [name if misfit < MISFIT else OTHER for name, misfit in judged]
     if not names and not any(s.loss is not None for s in evidence.all_steps):
         return _by_curve(evidence, expected, step)
+    if not names:
+        saw = f"what comes back to the scores is not the gradient of a cross-entropy of them, in none of {len(samples)} sampled steps"
+        return Failed(saw, expected, evidence.where_backward(), step)
     wrong = [n for n in names if n in (OTHER, NLL_RAW)]
     misfit = float(np.quantile([m for _, m in judged], 0.8))
     total = _probabilities(_rows(samples))
