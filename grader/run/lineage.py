@@ -119,7 +119,7 @@ def _movement(track: Track, names: dict[str, str], mine: Mapping[str, torch.Tens
             continue
         delta, size = norms([plain(mine[target]).to(first) - first, first])
         far = delta / max(size, 1e-12)
-        moved[target] = far if math.isnan(far) else max(moved.get(target, 0.0), far)  # weights that are NaN have no distance: say so
+        moved[target] = far if not math.isfinite(far) else max(moved.get(target, 0.0), far)  # weights that are NaN have no distance: say so
 
 
 def _plain_movement(recorder: Recorder, mine: Mapping[str, torch.Tensor], roots: dict[str, Any], moved: dict[str, float]) -> None:

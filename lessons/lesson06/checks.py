@@ -32,8 +32,10 @@ def _standardised(kind: str, title: str, id_: str, when: str) -> Check:
         text = f"mean {seen.mean:+.3f}, standard deviation {seen.std:.3f} (from {seen.low:.2f} to {seen.high:.2f}) {when}"
         off = max(abs(seen.mean), abs(seen.std - 1.0))
         if not off <= BAND:
-            step = f"Take the mean, standard deviation, minimum and maximum of what enters the first layer {when}."
-            return Failed(text, f"mean 0 and standard deviation 1, each within {BAND:g}", evidence.where_called(), step, off, BAND)
+            step = "Which unit do the constants on this side belong to, and in which unit do the images arrive there?"
+            return Failed(
+                text, f"mean 0 and standard deviation 1, each within {BAND:g}", evidence.where_called() if kind == "train" else None, step, off, BAND
+            )
         return Passed(text, None, off, BAND)
 
     return Check(id_, title, "behaviour", function)

@@ -34,7 +34,7 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
         if probed.get(p.name) is None and p.name not in trained:
             saw = f"no gradient reaches {p.name} (its gradient is None, not zero)"
             return Failed(saw, expected, evidence.where_backward(), "Walk from the loss to this weight: print grad_fn of each tensor on the way.")
-    if any(p.moved is not None and math.isnan(p.moved) for p in weights):
+    if any(p.moved is not None and not math.isfinite(p.moved) for p in weights):
         msg = "the weights are not finite, so that their way cannot be measured"
         raise MissingEvidence(msg)
     still = [p for p in weights if p.moved is not None and p.moved < MOVED]
@@ -70,6 +70,9 @@ def gradient_norm(least_ratio: float) -> Check:
     def function(evidence: Evidence) -> Passed | Failed:
         norms = {p.name: evidence.values("own_gradients")["norms"].get(p.name) for p in _weights(evidence)}
         known = {name: norm for name, norm in norms.items() if norm is not None}
+        if not norms:
+            msg = "the model could not be questioned that far"
+            raise MissingEvidence(msg)
         total = math.sqrt(sum(n * n for n in known.values()))
         expected = f"a finite total gradient norm, and no layer below {least_ratio:g} of the strongest"
         step = "After a backward pass, print each parameter's gradient norm, first layer to last."
