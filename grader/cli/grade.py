@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,8 @@ def _judge(lesson: Lesson, file: Path, data: Path, options: Options) -> Verdict:
             checks = load_checks(lesson)
             with output.waiting(lesson.name, shown, plain=options.plain):
                 evidence = handle.wait()
+            for note in handle.notes:
+                print(note, file=sys.stderr)
         return judge(lesson, checks, evidence, submission=shown, seed=options.seed)
     except DeviceError as error:
         raise UsageError(str(error)) from error

@@ -19,6 +19,7 @@ from grader.evidence.measure import read_labels
 from grader.evidence.records import Outcome, Place
 from grader.run.folders import files_in, remove
 from grader.run.options import DeviceError, GraderError, RunOptions
+from grader.run.picture import draw
 from grader.run.process import Child, Ending, Limits
 from grader.run.vet import RejectedError, read_source, vet
 
@@ -50,6 +51,7 @@ class Handle:
         """Make the run directory and start every leg's child."""
         self._lesson, self._submission, self._options = lesson, submission, options
         self._legs: list[Leg] = []
+        self.notes: list[str] = []
         self._rejected: Evidence | None = None
         self._folder: Path | None = None
         try:
@@ -111,7 +113,7 @@ class Handle:
             "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
             "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
             "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
-            "folder": str(folder), "hidden": self._hidden(), "salt": secrets.token_hex(8),
+            "folder": str(folder), "hidden": self._hidden(), "salt": secrets.token_hex(8), "picture": self._options.keep is not None,
         }  # fmt: skip
         seconds = self._options.timeout or float(budget.seconds)
         token = secrets.token_hex(16)
@@ -144,7 +146,7 @@ class Handle:
                 )  # fmt: skip
                 made = _build(record)
                 evidence[leg.name] = made
-                self._keep(leg, record)
+                self._keep(leg, record, made)
                 if made.unavailable:
                     msg = f"--device {self._options.device}: PyTorch sees no CUDA device here. Use --device auto, cpu or sim."
                     raise DeviceError(msg)
@@ -162,7 +164,7 @@ class Handle:
             leg.child.pause()
         return ending
 
-    def _keep(self, leg: Leg, record: RunRecord) -> None:
+    def _keep(self, leg: Leg, record: RunRecord, made: Evidence) -> None:
         if self._options.keep is None:
             return
         target = self._options.keep / leg.name
@@ -175,6 +177,9 @@ class Handle:
                     copy = target / "logs" / path.relative_to(record.log_dir)
                     copy.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(path, copy)
+            picture = made.probes.get("picture")
+            note = draw(str(picture.values["dot"]), target) if picture is not None and "dot" in picture.values else None
+            self.notes += [note] if note else []
         except OSError as error:
             msg = f"--keep {self._options.keep}: {error.strerror or error}. Choose a directory that can be written."
             raise GraderError(msg) from error

@@ -69,6 +69,8 @@ class FakeRunner:
         self.asked.append((lesson.name, submission, options))
         return self
 
+    notes = ()
+
     def wait(self):
         self._raise_at("wait")
         return {"main": "evidence"}

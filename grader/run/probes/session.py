@@ -10,6 +10,7 @@ from torchvision.datasets import MNIST
 from grader.evidence.codec import pack_floats
 from grader.run.crashes import described
 from grader.run.lineage import first_moments, relate
+from grader.run.picture import autograd_graph
 from grader.run.probes import behaviour
 from grader.run.probes.ask import ContractError, forward_all, labels_of, prepare, to_bytes
 from grader.run.truth import gradient_truth
@@ -80,6 +81,8 @@ def question(
     model.train()
     emit("truth", **gradient_truth(model, own.to(device)))
     ask("own_gradients", behaviour.own_gradients, model, own, labels_of(train, TRAIN_ROWS), device)
+    if job.get("picture"):
+        ask("picture", autograd_graph, model, own[:2], device)
     flow = ask("flow", behaviour.flow, model, own, device)
     used = set((flow or {}).get("used", []))
     parameters = [
