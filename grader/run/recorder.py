@@ -101,7 +101,8 @@ class Recorder:
         if root is None:
             root = self.roots[id(module)] = Root(len(self.roots), module, type(module).__name__)
             self.emit("root", root=root.key, type=root.kind)
-        if self.pending.backward or self.pending.optimiser or not self.autograd_seen:
+        due = self.pending.backward or self.pending.optimiser or not self.autograd_seen
+        if due:
             self.settle()
         self.detailed = self.is_sampled(self.step) or self.tracer.active or not root.plain_first
         if self.detailed:
@@ -116,7 +117,7 @@ class Recorder:
         root.rows, root.largest = rows, max(root.largest, rows)
         pending = self.pending
         if torch.is_grad_enabled() or not (self.autograd_seen or self.loose.plain):
-            if not pending.roots and self.step:
+            if not pending.roots and self.step and not due:  # a step that was settled just now has looked at the parameters already
                 jump = root.track.jumped(named)
                 pending.jump = jump if jump is not None else pending.jump
             pending.roots[root.key] = root
