@@ -6,12 +6,12 @@ Weights without gradients (a backward pass written by hand) are remembered by id
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from grader.run.ops import POSITIONAL
+from grader.run.steps import EMPTY, add_moments
 from grader.run.tensors import flat, is_wrapped, moments, plain, quiet
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PlainWeight:
         self.first = plain(tensor).clone()
         self.calls = 0
         self.rows = 0
-        self.moments: list[float] = [0, 0.0, 0.0, math.inf, -math.inf]
+        self.moments: list[float] = list(EMPTY)
 
 
 class LooseWeights:
@@ -113,23 +113,14 @@ class LooseWeights:
         new = moments(given)
         entry.calls += 1
         entry.rows += int(given.shape[0])
-        entry.moments[0] += new[0]
-        entry.moments[1] += new[1]
-        entry.moments[2] += new[2]
-        entry.moments[3] = min(entry.moments[3], new[3])
-        entry.moments[4] = max(entry.moments[4], new[4])
+        add_moments(entry.moments, new)
 
     def close_step(self) -> list[torch.Tensor]:
         """The slots of the step that ends; the next step numbers its slots anew."""
         slots, self.slots = self.slots, []
         self.closed = slots or self.closed
         for index, new in self.fresh.items():
-            into = self.slot_moments.setdefault(index, [0, 0.0, 0.0, math.inf, -math.inf])
-            into[0] += new[0]
-            into[1] += new[1]
-            into[2] += new[2]
-            into[3] = min(into[3], new[3])
-            into[4] = max(into[4], new[4])
+            add_moments(self.slot_moments.setdefault(index, list(EMPTY)), new)
         self.fresh = {}
         self.rows = 0
         return slots
