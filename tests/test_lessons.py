@@ -13,6 +13,7 @@ from grader.course import Course, CourseError, load_checks
 from grader.dev.cases import case_paths, read_case
 from grader.dev.expectations import unmet
 from grader.dev.gradings import Job, grade
+from grader.run.warm import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,6 +33,12 @@ def jobs():
             cases = [path for path in case_paths(lesson.cases) if path.name.startswith(kind)]
             for path in cases[len(cases) // 2 :][:1]:
                 yield pytest.param(Job(lesson, path, kind), id=f"{name}-{path.stem}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def launcher():
+    with warm():
+        yield
 
 
 @pytest.mark.slow

@@ -47,10 +47,13 @@ def grade(given: dict[str, Any]) -> Exit:
     if options.keep is not None and options.keep.exists() and not options.keep.is_dir():
         raise UsageError(f"--keep {options.keep} is a file; give a folder.")
     data = usable(options.data, course)
+    from grader.run.warm import warm
+
     verdicts: list[Verdict] = []
     try:
-        for lesson, file in zip(lessons, files, strict=True):
-            verdicts.append(_judge(lesson, file, data, options))
+        with warm(len(lessons)):
+            for lesson, file in zip(lessons, files, strict=True):
+                verdicts.append(_judge(lesson, file, data, options))
     finally:
         if options.all and verdicts:  # an interrupted series still shows what it has
             output.show_summary(verdicts, options.json, plain=options.plain)

@@ -119,7 +119,8 @@ def sim_parser() -> argparse.ArgumentParser:
     parser = _Parser("sim", "[--pdb] FILE [ARGS ...]", "Run a script as python would, but under the simulated CUDA device.", _SIM)
     parser.add_argument("--pdb", action="store_true", help="run it in the Python debugger")
     parser.add_argument("file", metavar="FILE", help="the script")
-    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments for the script")
+    rest = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="arguments for the script")
+    rest.required = False  # or else a missing FILE is reported as a missing FILE and ARGS
     return parser
 
 

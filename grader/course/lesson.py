@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 NAME = re.compile(r"lesson([0-9]{2})")
 """How a lesson's folder is called."""
 
+OFFERS = ("predict", "loss")
+"""The further names that a lesson may ask of train.py: predict(model, image) -> int, and loss(logits, targets) -> scalar tensor."""
+RECORDS = ("samples",)
+"""What a lesson may have recorded beyond what every run records: 'samples', what enters the model, row by row."""
+
 _LEGS = (("main",), ("gpu", "cpu"), ("cpu", "gpu"))
+_IMAGES = ("digit", "any")
 _CHECK_ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
@@ -27,6 +33,19 @@ class Budget:
     epochs: int
     seconds: float
     memory_mb: int
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Where a lesson's train.py differs from the contract that all lessons share.
+
+    offers: further names it must offer, of OFFERS.  image: 'digit' if eval_transform returns (1, 28, 28), 'any' if (C, H, W) of any size will do.
+    positive: the digit that a binary head looks for (the model returns (N,) or (N, 1) scores), None for ten scores an image.
+    """
+
+    offers: tuple[str, ...] = ()
+    image: str = "digit"
+    positive: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +73,8 @@ class Lesson:
     legs: tuple[str, ...]
     hints: tuple[str, str, str]
     budget: Budget
+    contract: Contract = Contract()
+    records: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -129,6 +150,8 @@ def load_lesson(root: Path, name: str) -> Lesson:
         legs=_legs(table),
         hints=(one, two, three),
         budget=_budget(table.table("budget")),
+        contract=_contract(table),
+        records=_known(table, "records", RECORDS),
     )
     table.finish()
     return lesson
@@ -161,6 +184,27 @@ def _legs(table: Table) -> tuple[str, ...]:
     if legs not in _LEGS:
         raise table.refuse("legs", f"is {list(legs)}", 'write ["main"], or ["gpu", "cpu"] for a lesson that is judged on both devices')
     return legs
+
+
+def _known(table: Table, key: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """An optional array of names of a fixed list."""
+    found = table.texts(key) if table.has(key) else ()
+    for item in found:
+        if item not in names:
+            raise table.refuse(key, f"has {item!r}", f"write names of this list: {', '.join(names)}")
+    return found
+
+
+def _contract(top: Table) -> Contract:
+    if not top.has("contract"):
+        return Contract()
+    table = top.table("contract")
+    image = table.text("image") if table.has("image") else "digit"
+    if image not in _IMAGES:
+        raise table.refuse("image", f"is {image!r}", f"write one of: {', '.join(_IMAGES)}")
+    contract = Contract(_known(table, "offers", OFFERS), image, table.whole("positive", 0, 9) if table.has("positive") else None)
+    table.finish()
+    return contract
 
 
 def _budget(table: Table) -> Budget:

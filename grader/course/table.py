@@ -70,6 +70,11 @@ class Table:
         """A table inside this one."""
         return Table(self._get(key, dict, f"a table, [{self._prefix}{key}]"), self._file, f"{self._prefix}{key}")
 
+    def has(self, key: str) -> bool:
+        """Whether an optional key is there; it counts as known either way."""
+        self._asked.append(key)
+        return key in self._content
+
     def finish(self) -> None:
         """Refuse every key that nobody asked for."""
         for key in self._content:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -74,7 +75,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, short: str, text: str) -> argparse.ArgumentParser:
-    return commands.add_parser(name, help=short, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    return commands.add_parser(
+        name,
+        help=short,
+        description="\n".join(textwrap.fill(line, 80) for line in text.splitlines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def _positive(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Many gradings, a few at a time. Each is a child process of its own; the threads here only wait for theirs."""
+"""Many gradings, a few at a time. Each is a child process of its own, started warm; the threads here only wait for theirs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.course import Course, CourseError, Lesson, UnknownLessonError
 from grader.judge.verdict import Verdict
+from grader.run.warm import warm
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def grade(lesson: Lesson, submission: Path, seed: int) -> Verdict:
 
 def run_jobs(jobs: Sequence[Job], workers: int, grade_one: Grade) -> Iterator[Answered]:
     """Grade every job, `workers` at a time, and yield each as it ends. A failure of our own is yielded too: one must not stop the batch."""
-    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+    with warm(len(jobs)), ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
         futures = {pool.submit(grade_one, job.lesson, job.submission, job.seed): job for job in jobs}
         try:
             for future in as_completed(futures):

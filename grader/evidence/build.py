@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from grader.evidence.codec import BadLineError, decode, unpack_floats
 from grader.evidence.eventlog import read_event_log
-from grader.evidence.measure import measure
+from grader.evidence.measure import confusions, measure
 from grader.evidence.outcome import outcome_of
 from grader.evidence.records import LossSample, Moments, Outcome, Parameter, Place, Probe, ShapeCall, Step
+from grader.evidence.seen import read_seen
 from grader.evidence.view import Evidence, Truth
 
 if TYPE_CHECKING:
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from grader.evidence.recognise import Known
+    from grader.evidence.seen import Seen
+
 
 @dataclass(frozen=True)
 class RunRecord:
     """What one leg's child left: its evidence stream, its exit, its prints, its log directory; plus what the parent knew before it began.
 
-    key and source: for reading the stream; labels: of the held-out and the validation images, read before the submission ran.
+    key and source: for reading the stream; labels: of the held-out and the validation images, known: the images themselves where the lesson has
+    samples recorded, both read before the submission ran; positive: the digit of a binary head.
     """
 
     leg: str
@@ -41,6 +46,8 @@ class RunRecord:
     labels: dict[str, NDArray[np.uint8]]
     peak_mb: float
     epochs: int = 1
+    positive: int | None = None
+    known: Known | None = None
 
 
 def not_run(outcome: Outcome, sentence: str, where: Place | None = None) -> Evidence:
@@ -88,12 +95,13 @@ def build(run: RunRecord) -> Evidence:
         "leg": run.leg, "outcome": outcome, "sentence": sentence, "device": hello.get("device", "cpu"), "simulated": hello.get("simulated", False),
         "crash": crash, "where": where, "seconds": run.seconds, "output_tail": run.output.decode("utf-8", "replace")[-4000:], "trace": trace,
         "unavailable": bool(records.all("unavailable")), "epochs": run.epochs, "fault": _fault(run, records),
+        "width": 10 if run.positive is None else 1,
     }  # fmt: skip
     if outcome is not Outcome.FINISHED:
         return Evidence(**common)
     relation = records.one("returned")["relation"]
     logits = {r["set"]: unpack_floats(r) for r in records.all("logits")}
-    accuracies, losses = measure(logits, run.labels)
+    accuracies, losses = measure(logits, run.labels, run.positive)
     truth = records.one("truth") or {"error": "the model was not questioned that far"}
     moments = {kind: m for kind, values in records.one("first_inputs").items() if kind != "k" and (m := _moments(values)) is not None}
     probes = {r["name"]: Probe(r["name"], r["values"], _crash_of(r["crash"], lines)) for r in records.all("probe")}
@@ -122,7 +130,16 @@ def build(run: RunRecord) -> Evidence:
         accuracies=accuracies,
         losses=losses,
         logits=logits,
+        confusions=confusions(logits, run.labels),
+        recorded=_seen(run, records, relation),
     )
+
+
+def _seen(run: RunRecord, records: Records, relation: dict[str, Any]) -> Seen | None:
+    if run.known is None:
+        return None
+    mine = {int(root) for root in relation["roots"] if not root.startswith("plain")}
+    return read_seen(records.all("rows"), records.all("modes"), records.all("call"), mine, run.known)
 
 
 def _fault(run: RunRecord, records: Records) -> str | None:
@@ -177,7 +194,7 @@ def _steps(records: Records, relation: dict[str, Any], lines: list[str]) -> tupl
         steps.append(
             Step(
                 r["i"], r["loss"], r["rows"], r["lr"], gradients, r["changed"], r["update"], r["revisits"], r["finite"], r["pdev"], r["idev"],
-                place(r["called"], lines), place(r["backed"], lines), r["jump"], r["dropped"],
+                place(r["called"], lines), place(r["backed"], lines), r["jump"], r["dropped"], r["stale"], r["nodes"],
             )
         )  # fmt: skip
     return tuple(steps)

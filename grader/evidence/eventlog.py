@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.evidence.files import files_in
 from grader.evidence.records import Series
 
 LARGEST, MOST_FILES, MOST_EVENTS, DEEPEST = 64 * 2**20, 200, 100_000, 6
@@ -25,22 +26,8 @@ class EventLog:
 
 
 def _event_files(folder: Path) -> list[tuple[Path, os.stat_result]]:
-    """Entries called like event files, to a small depth; links are not followed."""
-    found: list[tuple[Path, os.stat_result]] = []
-    todo = [(folder, 0)]
-    while todo:
-        where, depth = todo.pop()
-        try:
-            entries = sorted(os.scandir(where), key=lambda e: e.name)
-        except OSError:
-            continue
-        for entry in entries:
-            info = entry.stat(follow_symlinks=False)
-            if stat.S_ISDIR(info.st_mode) and depth < DEEPEST:
-                todo.append((Path(entry.path), depth + 1))
-            elif "tfevents" in entry.name:
-                found.append((Path(entry.path), info))
-    return sorted(found)
+    """Entries called like event files, to a small depth."""
+    return sorted((path, info) for path, info in files_in(folder, DEEPEST) if "tfevents" in path.name)
 
 
 def read_event_log(folder: Path) -> EventLog:

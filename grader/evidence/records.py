@@ -128,6 +128,8 @@ class Step:
     backed: Place | None = None
     jump: int | None = None
     dropped: int = 0
+    stale: int = 0
+    nodes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from grader.evidence.eventlog import EventLog
     from grader.evidence.records import Crash, LossSample, Moments, Parameter, Place, Probe, ShapeCall, Step
+    from grader.evidence.seen import Seen
 
 
 class MissingEvidence(Exception):  # noqa: N818 - not an error: the judge turns it into Skipped
@@ -34,7 +35,9 @@ class Evidence:
 
     outcome / sentence: how it ended, in one sentence; steps: of the returned model's own training; samples: outputs and gradients of that
     training; inputs: moments of what the first weight layer saw, 'train' and 'eval' as the script did it, 'heldout' in our evaluation;
-    accuracies: 'heldout' and 'validation', fractions of our own measurement; losses: cross-entropy of the same outputs.
+    accuracies: 'heldout' and 'validation', fractions of our own measurement; losses: cross-entropy of the same outputs; width: scores an
+    image, 1 for a binary head, whose accuracies are balanced;
+    confusions: for the same sets, how often digit i (row) got its largest score in column j; recorded: see `seen`.
     """
 
     leg: str
@@ -62,7 +65,10 @@ class Evidence:
     accuracies: dict[str, float] = field(default_factory=dict)
     losses: dict[str, float] = field(default_factory=dict)
     logits: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    confusions: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    recorded: Seen | None = None
     epochs: int = 1
+    width: int = 10
     unavailable: bool = False
     fault: str | None = None
 
@@ -120,6 +126,15 @@ class Evidence:
             msg = f"the model raised {probe.crash.type} when it was asked"
             raise MissingEvidence(msg)
         return probe.values
+
+    @property
+    def seen(self) -> Seen:
+        """What entered the models.  Raises MissingEvidence if nothing was recorded (only lessons that ask for it have it recorded)."""
+        self.finished()
+        if self.recorded is None or not any(len(call.ids) for call in self.recorded.calls):
+            msg = "no images were seen to enter a model"
+            raise MissingEvidence(msg)
+        return self.recorded
 
     def scalars(self) -> EventLog:
         """The event log.  Raises MissingEvidence if the script did not finish or wrote none."""

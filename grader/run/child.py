@@ -7,7 +7,6 @@ stream; what the submission prints goes to standard error. The child judges noth
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import os
 import random
@@ -16,9 +15,10 @@ import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.evidence.files import files_in
+from grader.run.contract import BrokenContractError, bound_main, examine
 from grader.run.crashes import described
 from grader.run.fence import fence
-from grader.run.folders import files_in
 from grader.run.walls import audit_reaching, limit_resources
 from grader.run.wire import open_wire
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MODULE = "train"
-ARGUMENTS = ("data_dir", "log_dir", "device", "epochs")
-SIGNATURE = 'main(data_dir: str, log_dir: str, device: str = "cpu", epochs: int = 1) -> torch.nn.Module'
 
 
 def main() -> None:
@@ -90,7 +88,9 @@ def _observe(job: dict[str, Any], device: str, emit: Callable[..., None], images
     from grader.run.snapshot import Snapshot
     from grader.run.wraps import Attached
 
-    recorder = Recorder(emit, job["file"], job.pop("salt"))
+    recorder = Recorder(
+        emit, job["file"], job.pop("salt"), width=1 if job["contract"]["positive"] is not None else 10, samples="samples" in job["records"]
+    )
     attached = Attached(recorder)
     attached.watch_writers(SummaryWriter, *_other_writers(job["source"]))
     for name in [n for n in sys.modules if n.split(".")[0] == "grader"]:
@@ -101,7 +101,7 @@ def _observe(job: dict[str, Any], device: str, emit: Callable[..., None], images
         module = _load(job, emit)
         model = None if module is None else _call_main(module, job, device, emit)
     finally:
-        recorder.settle()
+        recorder.close()
     disturbed = attached.disturbed() or snapshot.changed()
     emit("writers", made=attached.written, open=attached.open_writers(), events=_event_bytes(Path(job["log_dir"])))
     if disturbed:
@@ -157,55 +157,21 @@ def _load(job: dict[str, Any], emit: Callable[..., None]) -> types.ModuleType | 
 
 def _call_main(module: types.ModuleType, job: dict[str, Any], device: str, emit: Callable[..., None]) -> Any:
     """Call main with the arguments of the contract; None after a crash or a broken contract (both are written down)."""
-    import torch
-
     job["stage"] = "main"
     emit("stage", name="main")
-    entry = getattr(module, "main", None)
-    if not callable(entry):
-        found = "no main" if entry is None else f"main, but it is {type(entry).__name__}, not a function"
-        emit("contract", what=f"the file offers {found}", expected=SIGNATURE)
-        return None
     values = {"data_dir": job["data_dir"], "log_dir": job["log_dir"], "device": device, "epochs": job["epochs"]}
     try:
-        signature = inspect.signature(entry)
-    except (TypeError, ValueError):
-        signature = None
-    by_position = False
-    if signature is not None:
+        entry = bound_main(module, values, job["file"])
         try:
-            signature.bind(**values)
-        except TypeError as error:
-            try:
-                signature.bind(*values.values())
-                by_position = True
-            except TypeError:
-                code = getattr(entry, "__code__", None)
-                line = code.co_firstlineno if code is not None and code.co_filename == job["file"] else None
-                emit(
-                    "contract",
-                    what=f"main{signature} cannot be called with data_dir, log_dir, device and epochs ({error})",
-                    expected=SIGNATURE,
-                    line=line,
-                )
-                return None
-    try:
-        model = entry(*values.values()) if by_position else entry(**values)
-    except SystemExit:
-        raise
-    except BaseException as error:  # noqa: BLE001 - whatever a submission raises is its result
-        _crash(error, "main", job, emit)
-        return None
-    if not issubclass(type(model), torch.nn.Module):
-        kind = "None" if model is None else f"an object of type {type(model).__name__}"
-        emit("contract", what=f"main returned {kind}", expected=f"{SIGNATURE}: the trained model")
-        return None
-    if not callable(getattr(module, "eval_transform", None)):
-        emit(
-            "contract",
-            what="the file offers no eval_transform",
-            expected="eval_transform: a callable, PIL image (mode L, 28x28) -> float tensor (1, 28, 28)",
-        )
+            model = entry()
+        except SystemExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a submission raises is its result
+            _crash(error, "main", job, emit)
+            return None
+        examine(module, model, job["contract"]["offers"])
+    except BrokenContractError as broken:
+        emit("contract", what=broken.what, expected=broken.expected, line=broken.line)
         return None
     return model
 

@@ -41,6 +41,15 @@ def beside(hidden: Iterable[Path]) -> Iterator[Path]:
         yield from walk(root)
 
 
+def hidden_from(root: Path) -> list[str]:
+    """What a submission to the course in `root` has no business reading: solutions, other submissions of the tests, the held-out labels."""
+    import grader.data.heldout
+
+    labels = Path(grader.data.heldout.__file__).parents[1] / "heldout"
+    histories = [folder / ".git" for folder in (root, *root.resolve().parents) if (folder / ".git").exists()]
+    return [str(p.resolve()) for p in (root / "solutions", root / "tests", labels, *histories)]
+
+
 def fence(run_folder: Path, hidden: Iterable[Path]) -> bool:
     """Raise the fence for the rest of this process.  Returns False where the system has none."""
     if sys.platform != "linux":

@@ -79,8 +79,14 @@ class GradientTap:
         return norms
 
 
+def _rows(tensor: torch.Tensor) -> list[list[float]]:
+    first = plain(tensor)[:SAMPLE_ROWS].double()
+    rows: list[list[float]] = first.reshape(first.shape[0], -1).tolist()
+    return rows
+
+
 class OutputTap:
-    """The first rows of a (rows, 10) output in training, and of the gradient that comes back to it."""
+    """The first rows of a (rows, scores) output in training, and of the gradient that comes back to it."""
 
     def __init__(self) -> None:
         """No tap yet."""
@@ -100,7 +106,7 @@ class OutputTap:
             record["of"].append(who)
             return
         with quiet():
-            record = {"of": [who], "z": plain(output)[:SAMPLE_ROWS].double().tolist(), "g": None, "rows": int(output.shape[0])}
+            record = {"of": [who], "z": _rows(output), "g": None, "rows": int(output.shape[0])}
         self._taken[id(output)] = record
         self._keep.append(output)
         _first_hook(output, self._listener(record))
@@ -109,7 +115,7 @@ class OutputTap:
     def _listener(record: dict[str, Any]) -> Callable[[torch.Tensor], None]:
         def listen(gradient: torch.Tensor) -> None:
             with quiet():
-                record["g"] = plain(gradient)[:SAMPLE_ROWS].double().tolist()
+                record["g"] = _rows(gradient)
 
         return listen
 

@@ -8,18 +8,18 @@ import torch
 
 from grader.run.norms import LastNorm
 from grader.run.steps import LOOSE, Root, guarded
-from grader.run.tensors import flat, is_wrapped, moments, quiet, ten_wide
+from grader.run.tensors import flat, is_wrapped, moments, quiet, scores_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from grader.run.recorder import Recorder
+    from grader.run.passes import Passes
 
 
 class Operations:
     """The torch-function mode's three listeners."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Passes) -> None:
         """recorder: whose roots, pending step and taps they feed."""
         self._recorder = recorder
         self._norm = LastNorm()
@@ -86,6 +86,8 @@ class Operations:
         if recorder.pending.backward:
             recorder.settle()
         operand = recorder.loose.see(func, args, kwargs)
+        if recorder.samples is not None and operand is not None and operand.weight is recorder.loose.slots[0]:
+            recorder.samples.begin(LOOSE, operand.input)
         if operand is not None and torch.is_grad_enabled():
             pending = recorder.pending
             pending.rows = max(pending.rows, recorder.loose.rows)
@@ -121,6 +123,6 @@ class Operations:
         recorder = self._recorder
         if recorder.paused:
             return
-        wide = ten_wide(args[:1] or list(kwargs.values())[:1])
+        wide = scores_in(args[:1] or list(kwargs.values())[:1], recorder.width)
         if wide is not None and wide.requires_grad and not is_wrapped(wide) and recorder.is_sampled(recorder.step):
             recorder.outputs.tap(wide, None)

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
-import stat
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from grader.evidence.build import RunRecord, build, not_run
-from grader.evidence.measure import read_labels
+from grader.evidence.measure import read_known, read_labels
 from grader.evidence.records import Outcome, Place
-from grader.run.folders import files_in, remove
+from grader.run.fence import hidden_from
+from grader.run.folders import remove
+from grader.run.keep import keep
 from grader.run.options import DeviceError, GraderError, RunOptions
-from grader.run.picture import draw
 from grader.run.process import Child, Ending, Limits
 from grader.run.vet import RejectedError, read_source, vet
 
@@ -82,6 +81,7 @@ class Handle:
 
     def _prepare(self) -> None:
         self._labels = read_labels(self._options.data_dir)
+        self._known = read_known(self._options.data_dir) if "samples" in self._lesson.records else None
         for name in self._lesson.legs:
             wants = self._options.device
             if name == "cpu":
@@ -90,7 +90,7 @@ class Handle:
                 wants = "gpu"
             self._start(name, wants)
 
-    def _start(self, name: str, wants: str) -> None:
+    def _start(self, name: str, wants: str, *, alone: bool = False) -> None:
         assert self._folder is not None
         from grader.data.heldout import load_heldout, perturb
 
@@ -113,21 +113,13 @@ class Handle:
             "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
             "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
             "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
-            "folder": str(folder), "hidden": self._hidden(), "salt": secrets.token_hex(8), "picture": self._options.keep is not None,
+            "folder": str(folder), "hidden": hidden_from(self._lesson.root), "salt": secrets.token_hex(8), "picture": self._options.keep is not None,
+            "contract": asdict(self._lesson.contract), "records": list(self._lesson.records),
         }  # fmt: skip
         seconds = self._options.timeout or float(budget.seconds)
         token = secrets.token_hex(16)
-        child = Child(json.dumps(job).encode(), folder, Limits(seconds, budget.memory_mb), token, gpu=wants in ("auto", "cuda", "gpu"))
+        child = Child(json.dumps(job).encode(), folder, Limits(seconds, budget.memory_mb), token, gpu=wants in ("auto", "cuda", "gpu"), alone=alone)
         self._legs.append(Leg(name, wants, folder, child, key))
-
-    def _hidden(self) -> list[str]:
-        """What a submission has no business reading: solutions, other submissions of the tests, the held-out labels."""
-        import grader.data.heldout
-
-        root = self._lesson.root
-        labels = Path(grader.data.heldout.__file__).parents[1] / "heldout"
-        histories = [folder / ".git" for folder in (root, *root.resolve().parents) if (folder / ".git").exists()]
-        return [str(p.resolve()) for p in (root / "solutions", root / "tests", labels, *histories)]
 
     def wait(self) -> dict[str, Evidence]:
         """The evidence of every leg, in the lesson's order. When the first leg does not finish, the others are ended and not judged."""
@@ -139,14 +131,18 @@ class Handle:
                 leg = self._legs[0]
                 ending = self._watch(leg)
                 self._legs.pop(0)
+                if ending.why == "lost":
+                    self._again(leg)
+                    continue
                 record = RunRecord(
                     leg.name, self._source, bytes(leg.child.evidence.data), leg.key, ending.why, ending.code, ending.seconds,
                     bytes(leg.child.output.data), leg.folder / "logs", self._labels, ending.peak_mb,
-                    self._options.epochs or self._lesson.budget.epochs,
+                    self._options.epochs or self._lesson.budget.epochs, self._lesson.contract.positive, self._known,
                 )  # fmt: skip
                 made = _build(record)
                 evidence[leg.name] = made
-                self._keep(leg, record, made)
+                note = None if self._options.keep is None else keep(self._options.keep, record, made)
+                self.notes += [note] if note else []
                 if made.unavailable:
                     msg = f"--device {self._options.device}: PyTorch sees no CUDA device here. Use --device auto, cpu or sim."
                     raise DeviceError(msg)
@@ -156,6 +152,12 @@ class Handle:
         finally:
             self.close()
 
+    def _again(self, leg: Leg) -> None:
+        """Start a leg anew, with nothing left of what it has written; the new one comes last in the list, and its turn now."""
+        remove(leg.folder)
+        self._start(leg.name, leg.device, alone=True)
+        self._legs.insert(0, self._legs.pop())
+
     def _watch(self, leg: Leg) -> Ending:
         """Wait for one leg while the limits of all of them are watched. An interrupt ends them all (close)."""
         while (ending := leg.child.poll()) is None:
@@ -163,26 +165,6 @@ class Handle:
                 other.child.poll()
             leg.child.pause()
         return ending
-
-    def _keep(self, leg: Leg, record: RunRecord, made: Evidence) -> None:
-        if self._options.keep is None:
-            return
-        target = self._options.keep / leg.name
-        try:
-            remove(target)
-            target.mkdir(parents=True)
-            (target / "evidence.jsonl").write_bytes(record.stream)
-            for path, info in files_in(record.log_dir):
-                if stat.S_ISREG(info.st_mode) and "tfevents" in path.name:
-                    copy = target / "logs" / path.relative_to(record.log_dir)
-                    copy.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, copy)
-            picture = made.probes.get("picture")
-            note = draw(str(picture.values["dot"]), target) if picture is not None and "dot" in picture.values else None
-            self.notes += [note] if note else []
-        except OSError as error:
-            msg = f"--keep {self._options.keep}: {error.strerror or error}. Choose a directory that can be written."
-            raise GraderError(msg) from error
 
     def close(self) -> None:
         """End every child that still runs and remove the run directory."""

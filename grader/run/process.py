@@ -1,7 +1,6 @@
 """Start one child and see it to its end: time, memory and disk watched from outside, its whole process tree ended at the end.
 
-Works the same with and without POSIX; psutil does the looking. Reader threads keep draining both pipes, so that a child that prints without end
-neither blocks nor fills the parent's memory.
+Works the same with and without POSIX; psutil does the looking. A child is a fresh interpreter, or a fork of one that is warm (`grader.run.warm`).
 """
 
 from __future__ import annotations
@@ -10,15 +9,16 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import psutil
 
-from grader.run.folders import files_in
+from grader.evidence.files import files_in
+from grader.run.drain import Drain
+from grader.run.forked import Forked
+from grader.run.warm import fork
 
 POLL, TREE_EVERY, FOLDER_EVERY, GRACE = 0.05, 0.5, 1.0, 3.0
 EVIDENCE_LIMIT, OUTPUT_KEEP = 256 * 2**20, 16_384
@@ -27,7 +27,10 @@ MARK = "GRADER_RUN"
 
 @dataclass
 class Ending:
-    """How the child ended: 'exit', or what the watch ended it for ('timeout', 'memory', 'disk', 'evidence')."""
+    """How the child ended: 'exit', or what the watch ended it for ('timeout', 'memory', 'disk', 'evidence').
+
+    'lost': the launcher was ended while it ran; there is no result, the run is to be repeated alone.
+    """
 
     why: str = "exit"
     code: int | None = None
@@ -44,38 +47,11 @@ class Limits:
     disk_mb: int = 1024
 
 
-@dataclass
-class Drain:
-    """Reads a pipe to its end and keeps what is wanted of it."""
-
-    stream: IO[bytes]
-    limit: int
-    ring: bool
-    data: bytearray = field(default_factory=bytearray)
-    total: int = 0
-    thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Begin reading in a thread."""
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self) -> None:
-        while chunk := self.stream.read1(65536):  # type: ignore[attr-defined] # Popen's pipes are BufferedReaders
-            self.total += len(chunk)
-            if self.ring:
-                self.data += chunk
-                if len(self.data) > 4 * self.limit:
-                    del self.data[: -self.limit]
-            elif self.total <= self.limit:
-                self.data += chunk
-
-
 class Child:
     """One child process, from start to the end of its process tree."""
 
-    def __init__(self, job: bytes, folder: Path, limits: Limits, token: str, *, gpu: bool) -> None:
-        """job: the line for its standard input; folder: its run directory and working directory; gpu: keep the environment's devices visible."""
+    def __init__(self, job: bytes, folder: Path, limits: Limits, token: str, *, gpu: bool, alone: bool = False) -> None:
+        """job: the line for its standard input; folder: its run directory; gpu: keep the environment's devices visible; alone: it was lost once."""
         self._folder = folder
         self._limits = limits
         self._token = token
@@ -94,33 +70,25 @@ class Child:
         environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": os.pathsep.join(str(Path(p).resolve()) for p in sys.path)}
         if not gpu:
             environment.setdefault("CUDA_MODULE_LOADING", "LAZY")
+        where = folder / "work"
+        self._process = fork(where, environment, MARK, gpu=gpu, alone=alone) or _cold(where, environment)
         self._began = time.monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler=0", "-c", "from grader.run.child import main; main()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder / "work",
-            env=environment,
-            start_new_session=os.name == "posix",
-        )
         assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None  # noqa: PT018 - for mypy: PIPE was asked for
         self.evidence = Drain(self._process.stdout, EVIDENCE_LIMIT, ring=False)
         self.output = Drain(self._process.stderr, OUTPUT_KEEP, ring=True)
         self.evidence.start()
         self.output.start()
-        try:
-            self._process.stdin.write(job + b"\n")
-            self._process.stdin.close()
-        except OSError:
-            pass  # it died at once: its exit code says so
+        with contextlib.suppress(OSError), self._process.stdin as pipe:
+            pipe.write(job + b"\n")  # if it died at once, its exit code says so
         self._ending: Ending | None = None
         self._peak = self._looked = self._counted = 0.0
 
     def poll(self) -> Ending | None:
         """The ending, or None while it runs within its limits."""
         if self._ending is None:
-            why = "exit" if self._process.poll() is not None else self._beyond()
+            ended = self._process.poll() is not None
+            under_way = isinstance(self._process, Forked) and self._process.dead  # the report of its end; no limit holds any more
+            why = "exit" if ended else None if under_way else self._beyond()
             if why is not None:
                 self._finish(why)
         return self._ending
@@ -173,24 +141,24 @@ class Child:
     def _finish(self, why: str) -> None:
         code = self._process.poll()
         seconds = time.monotonic() - self._began
-        self._end_tree()
+        self._end_tree(alive=code is None)
         if code is None:
             code = self._process.wait()
+        if isinstance(self._process, Forked):
+            self._process.release()
+            why = "lost" if why == "exit" and self._process.lost else why
         for drain in (self.evidence, self.output):
             if drain.thread is not None:
                 drain.thread.join(GRACE)
-            if drain.thread is None or not drain.thread.is_alive():
-                drain.stream.close()
         self._ending = Ending(why, code, seconds, self._peak)
 
-    def _end_tree(self) -> None:
+    def _end_tree(self, *, alive: bool) -> None:
         """End the child, its children, and whatever of this run has left the tree (known by the mark in its environment)."""
         doomed: dict[int, psutil.Process] = {}
-        try:
-            root = psutil.Process(self._process.pid)
-            doomed |= {p.pid: p for p in [root, *root.children(recursive=True)]}
-        except psutil.Error:
-            pass  # it is gone already; strays are found below
+        if alive:  # else its number may be another process's by now; strays are found below
+            with contextlib.suppress(psutil.Error):
+                root = psutil.Process(self._process.pid)
+                doomed |= {p.pid: p for p in [root, *root.children(recursive=True)]}
         if os.name == "posix":
             for process in psutil.process_iter():
                 try:
@@ -203,6 +171,18 @@ class Child:
                 process.kill()
             except psutil.Error:
                 continue
+
+
+def _cold(folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-X", "faulthandler=0", "-c", "from grader.run.child import main; main()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        start_new_session=os.name == "posix",
+    )
 
 
 def _folder_mb(folder: Path) -> float:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from grader.run.samples import Call
+
 DENSE, SPARSE = 10, 1.25
 LOOSE = -1
 EMPTY = (0, 0.0, 0.0, math.inf, -math.inf)
@@ -112,7 +114,8 @@ class Root:
 class Pending:
     """The step that is being observed.
 
-    used: rows of forward passes that a backward pass came through; waiting: rows in training mode that none has come through yet.
+    used: rows of forward passes that a backward pass came through, by root; waiting: rows in training mode that none has come through yet; nodes and
+    stale: size of the graph that its backward pass ran through, and how much of it was built in earlier steps, where it was counted.
     """
 
     roots: dict[int, Root] = field(default_factory=dict)
@@ -127,31 +130,54 @@ class Pending:
     called: dict[str, Any] | None = None
     backed: dict[str, Any] | None = None
     jump: int | None = None
-    used: int = 0
+    used: dict[int, int] = field(default_factory=dict)
     waiting: int = 0
     followed: bool = False
+    stale: int = 0
+    nodes: int | None = None
 
-    def forward(self, output: torch.Tensor | None, rows: int, *, training: bool) -> None:
-        """A forward pass of `rows` samples has ended: count them as used when a backward pass comes through its output."""
-        node = output.grad_fn if output is not None and not is_wrapped(output) else None
-        if node is None:
+    def enter(self, root: Root, rows: int, given: torch.Tensor | None, device: str) -> None:
+        """A forward pass of `rows` samples begins. given: its first tensor; device: where the parameters are."""
+        self.roots[root.key] = root
+        self.rows = max(self.rows, rows) if len(self.roots) > 1 else self.rows + rows
+        self.parameter_device = device
+        if given is not None:
+            self.input_device = str(given.device)
+
+    def forward(self, outputs: Sequence[torch.Tensor], root: Root, call: Call | None, *, training: bool) -> None:
+        """A forward pass has ended: count its rows as used when a backward pass comes through one of its outputs."""
+        rows, key = root.rows, root.key
+        nodes = [tensor.grad_fn for tensor in outputs if tensor.grad_fn is not None and not is_wrapped(tensor)]
+        if not nodes:
             return
         self.followed = True
         self.waiting += rows if training else 0
+        came = False
+        if call is not None:
+            call.followed = True
 
         def reached(_: Any) -> None:
-            self.used += rows
+            nonlocal came
+            if came:
+                return
+            came = True
+            self.used[key] = self.used.get(key, 0) + rows
             self.waiting -= rows if training else 0
+            if call is not None:
+                call.train = True
 
-        node.register_prehook(reached)
+        for node in nodes:
+            node.register_prehook(reached)
 
     def fields(self) -> dict[str, Any]:
         """As a line of evidence."""
         return {
             "roots": list(self.roots) or [LOOSE],
             "loss": self.loss,
-            "rows": self.used if self.followed and self.backward else self.rows,
+            "rows": max(self.used.values(), default=0) if self.followed and self.backward else self.rows,
             "dropped": max(self.waiting, 0) if self.followed else 0,
+            "stale": self.stale,
+            "nodes": self.nodes,
             "jump": self.jump,
             "lr": self.lr,
             "finite": self.finite,

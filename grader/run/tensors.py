@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.nn import parameter as lazy
 
 if TYPE_CHECKING:
@@ -25,9 +26,23 @@ def quiet() -> Iterator[None]:
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor under torch.func's wrappers, detached."""
+    return plain_of(tensor).detach()
+
+
+@contextlib.contextmanager
+def outside(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """`quiet`, and outside any torch.func transform: inside one, every result is wrapped anew and has no memory to read. Yields the plain tensor."""
+    leave = temporarily_clear_interpreter_stack() if _wrapped(tensor) else contextlib.nullcontext()
+    inner = plain_of(tensor)
+    with quiet(), leave:
+        yield inner.detach()
+
+
+def plain_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor under torch.func's wrappers."""
     while _wrapped(tensor):
         tensor = _unwrap(tensor)
-    return tensor.detach()
+    return tensor
 
 
 def is_wrapped(tensor: torch.Tensor) -> bool:
@@ -81,9 +96,37 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return None
 
 
-def ten_wide(value: Any) -> torch.Tensor | None:
-    """The first float tensor of shape (rows, 10) in a value, or None."""
+def scores_in(value: Any, width: int = 10) -> torch.Tensor | None:
+    """The first float tensor of shape (rows, width) in a value, or None; one score an image may also come as (rows,)."""
     for tensor in flat(value):
-        if tensor.dim() == 2 and tensor.shape[1] == 10 and tensor.is_floating_point():
+        fits = (tensor.dim() == 2 and tensor.shape[1] == width) or (width == 1 and tensor.dim() == 1)
+        if fits and tensor.is_floating_point():
             return tensor
     return None
+
+
+def graph_of(loss: torch.Tensor, before: int, most: int = 20_000) -> tuple[int, int]:
+    """How many autograd nodes a backward pass from `loss` runs through, and how many of them are older than `before`.
+
+    before: the number of a node (autograd numbers them as they are made); the walk ends at older ones, and after `most`.
+    """
+    seen = {loss.grad_fn}
+    waiting = [loss.grad_fn]
+    old = 0
+    while waiting and len(seen) < most:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if node._sequence_nr() < before:  # noqa: SLF001 - no public name; weights' own nodes have the largest number there is
+            old += 1
+            continue
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return len(seen), old
+
+
+def number_of(loss: torch.Tensor) -> int:
+    """The number of the loss's own node, larger than that of everything it was computed from; 0 without a graph."""
+    return 0 if loss.grad_fn is None else int(loss.grad_fn._sequence_nr())  # noqa: SLF001 - no public name

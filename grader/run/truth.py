@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the field's own name for it
 
-from grader.run.tensors import ten_wide
+from grader.run.tensors import scores_in
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 ROWS, WEIGHTS, ELEMENTS = 16, 24, 4_000_000
 
 
-def gradient_truth(module: nn.Module, batch: torch.Tensor) -> dict[str, Any]:
+def gradient_truth(module: nn.Module, batch: torch.Tensor, width: int = 10) -> dict[str, Any]:
     """Analytic and measured slope for each weight of two or more dimensions, in training mode.
 
-    batch: images as the model takes them. Returns {names, analytic, measured} (slopes along the delivered gradient), or {error}.
+    batch: images as the model takes them; width: scores an image. Returns {names, analytic, measured} (slopes along the delivered
+    gradient), or {error}.
     """
     message = ""
     for dtype in (torch.float64, torch.float32):
         try:
-            return _measure(module, batch[:ROWS], dtype)
+            return _measure(module, batch[:ROWS], dtype, width)
         except Exception as error:  # noqa: BLE001 - the learner's forward may raise anything in double precision; the text is recorded
             message = f"{type(error).__name__}: {error}"[:200]
     return {"error": message}
@@ -54,7 +55,7 @@ class Swapped:
         self.put({})
 
 
-def _measure(module: nn.Module, batch: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
+def _measure(module: nn.Module, batch: torch.Tensor, dtype: torch.dtype, width: int) -> dict[str, Any]:
     named = [(n, p) for n, p in module.named_parameters() if p.is_floating_point()]
     tested = [(n, p) for n, p in named if p.dim() > 1 and p.requires_grad][:WEIGHTS]
     if sum(p.numel() for _, p in named) > ELEMENTS:
@@ -69,11 +70,11 @@ def _measure(module: nn.Module, batch: torch.Tensor, dtype: torch.dtype) -> dict
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002 - a forward pass may use numpy's global generator
         swapped.put({**base, **{key: b.clone() for key, b in buffers.items()}, **changed})
-        output = ten_wide(module(given.clone()))
+        output = scores_in(module(given.clone()), width)
         if output is None:
-            msg = "the output is not (rows, 10)"
+            msg = f"the output is not (rows, {width})"
             raise TypeError(msg)
-        return F.cross_entropy(output, torch.arange(output.shape[0], device=output.device) % 10)
+        return F.cross_entropy(output, torch.arange(output.shape[0], device=output.device) % width)
 
     analytic: list[float] = []
     measured: list[float] = []

@@ -1,21 +1,26 @@
 """Forged, half-written and contradictory evidence never becomes a finished run."""
 
+import base64
+import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from grader.evidence.build import RunRecord, build
 from grader.evidence.codec import encode
+from grader.evidence.measure import confusions, measure, read_known
 from grader.evidence.records import Outcome
 from grader.evidence.view import Evidence, MissingEvidence
 
+KNOWN = read_known(Path(__file__).resolve().parents[2] / "datasets")
 KEY = b"secret"
 SOURCE = "def main():\n    boom()\n"
 HELLO = {"k": "hello", "device": "cpu", "simulated": False}
 RELATION = {"roots": {"0": {"how": "same", "names": {"w": "w"}}}, "modules": {}, "moved": {}}
 RETURNED = {"k": "returned", "type": "Net", "devices": ["cpu"], "relation": RELATION}
-STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "changed": True, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu", "jump": None, "dropped": 0, "called": None, "backed": {"line": 2, "function": "main"}}  # fmt: skip
+STEP = {"k": "step", "i": 0, "roots": [0], "loss": 2.3, "rows": 4, "lr": 0.1, "grads": {"0:w": None, "0:b": 0.0}, "changed": True, "update": 0.1, "revisits": None, "finite": True, "pdev": "cpu", "idev": "cpu", "jump": None, "dropped": 0, "stale": 0, "nodes": None, "called": None, "backed": {"line": 2, "function": "main"}}  # fmt: skip
 WHOLE: list[dict[str, Any]] = [HELLO, {"k": "stage", "name": "main"}, STEP, RETURNED, {"k": "end"}]
 
 
@@ -100,3 +105,53 @@ def test_steps_of_another_model_do_not_count(tmp_path: Path) -> None:
     records = [HELLO, {"k": "stage", "name": "main"}, other, RETURNED, {"k": "end"}]
     with pytest.raises(MissingEvidence, match="no training step"):
         _ = made(stream(records), tmp_path).steps
+
+
+def test_a_binary_head_is_judged_by_balanced_accuracy_of_logits_or_probabilities() -> None:
+    labels = {"heldout": np.array([7, 7, 1, 2, 3, 4], dtype=np.uint8)}
+    score = np.array([2.0, -1.0, -1.0, -1.0, -1.0, 3.0], dtype=np.float32)
+    for z in (score, 1 / (1 + np.exp(-score))):
+        scores = {"heldout": np.stack([np.zeros_like(z), z], axis=1)}
+        assert pytest.approx((0.5 + 0.75) / 2) == measure(scores, labels, positive=7)[0]["heldout"]
+
+
+def test_a_confusion_has_digits_as_rows_and_columns_as_answers() -> None:
+    scores = np.eye(10, dtype=np.float32)[[1, 1, 2]]
+    table = confusions({"heldout": scores}, {"heldout": np.array([1, 3, 2], dtype=np.uint8)})["heldout"]
+    assert [(1, 1), (2, 2), (3, 1)] == [tuple(place) for place in np.argwhere(table).tolist()]
+
+
+ROWS = {"k": "rows", "count": 2, "size": [28, 28], "data": base64.b64encode(zlib.compress(KNOWN.images[[3, 12]].tobytes())).decode()}
+CALL = {
+    "k": "call",
+    "step": 0,
+    "root": 0,
+    "train": True,
+    "training": True,
+    "modes": 0,
+    "answers": None,
+    "ids": base64.b64encode(np.array([1, 0, -1], "<i4").tobytes()).decode(),
+}
+
+
+def seen(folder: Path, **call: Any) -> Evidence:
+    lines = [HELLO, STEP, ROWS, {"k": "modes", "on": ["drop"], "off": []}, CALL | call, RETURNED, {"k": "end"}]
+    return build(RunRecord("main", SOURCE, stream(lines), KEY, "exit", 0, 1.0, b"", folder, {}, 10.0, known=KNOWN))
+
+
+def test_rows_and_calls_become_what_was_seen(tmp_path: Path) -> None:
+    found = seen(tmp_path).seen
+    (call,) = found.calls
+    assert ([1, 0, -1], [12, 3, -1]) == (call.ids.tolist(), call.images.tolist())
+    assert (True, ("drop",), ()) == (call.train, call.on, call.off)
+    assert not seen(tmp_path, root=5).seen.calls[0].train  # another model's training
+
+
+def test_a_call_with_rows_that_were_never_recorded_makes_no_sense(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="never recorded"):
+        seen(tmp_path, ids=base64.b64encode(np.array([7], "<i4").tobytes()).decode())
+
+
+def test_nothing_was_seen_where_the_lesson_did_not_ask_for_it(tmp_path: Path) -> None:
+    with pytest.raises(MissingEvidence, match="no images were seen"):
+        _ = made(stream(WHOLE), tmp_path).seen

@@ -29,7 +29,7 @@ def log(**series: Any) -> EventLog:
         "Accuracy/validation": Series("Accuracy/validation", (1,), (0.92,)),
     }
     for tag, value in series.items():
-        name = {"train": "Loss/train", "validation": "Loss/validation", "accuracy": "Accuracy/validation"}[tag]
+        name = {"train": "Loss/train", "validation": "Loss/validation", "accuracy": "Accuracy/validation", "test": "Accuracy/test"}[tag]
         if value is None:
             del curves[name]
         else:
@@ -58,11 +58,11 @@ def probes(**changes: dict[str, Any] | Crash | None) -> dict[str, Probe]:
     made = {name: Probe(name, values) for name, values in PROBES.items()}
     for name, change in changes.items():
         if change is None:
-            del made[name]
+            made.pop(name, None)
         elif isinstance(change, Crash):
             made[name] = Probe(name, {}, change)
         else:
-            made[name] = Probe(name, {**PROBES[name], **change})
+            made[name] = Probe(name, {**PROBES.get(name, {}), **change})
     return made
 
 

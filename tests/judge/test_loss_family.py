@@ -1,19 +1,13 @@
-"""Lesson 03's judgement of what a loss receives, from scores and gradients alone: every true cross-entropy fits, nothing else does."""
+"""The judgement of what a loss receives, from scores and gradients alone: every true cross-entropy fits, nothing else does."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from grader.course import Course, load_checks
 from grader.evidence.records import LossSample
-
-COURSE = Course.find(Path(__file__).resolve().parents[2])
-LESSON = load_checks(COURSE.lesson("lesson03"))
-MODULE = __import__("sys").modules[next(c for c in LESSON if c.id == "loss_input").function.__module__]
+from grader.judge.expect import families
 
 
 def sample(loss, scale: float, confine=None) -> LossSample:
@@ -47,9 +41,9 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_every_true_cross_entropy_fits(name: str, scale: float) -> None:
     loss, confine, family = RIGHT[name]
-    found, misfit = MODULE.family(sample(loss, scale, confine))
-    assert getattr(MODULE, family) == found
-    assert misfit < MODULE.MISFIT / 2
+    found, misfit = families.family(sample(loss, scale, confine))
+    assert getattr(families, family) == found
+    assert misfit < families.MISFIT / 2
 
 
 WRONG = {
@@ -69,16 +63,16 @@ WRONG = {
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 @pytest.mark.parametrize("name", WRONG)
 def test_nothing_else_does(name: str, scale: float) -> None:
-    found, misfit = MODULE.family(sample(WRONG[name], scale))
-    assert MODULE.OTHER == found or misfit > 1.3 * MODULE.MISFIT
+    found, misfit = families.family(sample(WRONG[name], scale))
+    assert families.OTHER == found or misfit > 1.3 * families.MISFIT
 
 
 def test_the_negative_log_likelihood_of_logits_is_named() -> None:
-    assert MODULE.NLL_RAW == MODULE.family(sample(F.nll_loss, 1.0))[0]
+    assert families.NLL_RAW == families.family(sample(F.nll_loss, 1.0))[0]
 
 
 def test_probabilities_are_recognised_whatever_they_sum_to() -> None:
     z = torch.randn(32, 10)
-    assert pytest.approx(1.0) == MODULE._probabilities(z.softmax(1).double().numpy())
-    assert pytest.approx(10.0) == MODULE._probabilities((10 * z.softmax(1)).double().numpy())
-    assert MODULE._probabilities(z.double().numpy()) is None
+    assert pytest.approx(1.0) == families.row_sum(z.softmax(1).double().numpy())
+    assert pytest.approx(10.0) == families.row_sum((10 * z.softmax(1)).double().numpy())
+    assert families.row_sum(z.double().numpy()) is None

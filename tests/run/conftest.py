@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,20 @@ from grader.course import Course, load_checks
 from grader.data.idx import read_idx, write_idx
 from grader.judge.judging import judge
 from grader.run.parent import RunOptions, start
+from grader.run.warm import FEWEST, SWITCH, warm
 
 if TYPE_CHECKING:
     from grader.evidence.view import Evidence
     from grader.judge.verdict import Verdict
 
 COURSE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_run_warm():
+    """Submissions start cold here, as a learner's do, except in the launcher's own tests; GRADER_WARM=1 pytest tests/run starts all of them warm."""
+    with warm(FEWEST if os.environ.get(SWITCH) == "1" else 0):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.run.folders import files_in, remove
+from grader.evidence.files import files_in
+from grader.run.folders import remove
 from tests.run.sources import HEAD, MAIN
 
 BEFORE_RETURN = (

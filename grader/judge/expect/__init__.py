@@ -4,19 +4,23 @@ A predicate moves in here on its third use; what only one lesson asks lives in t
 """
 
 from grader.judge.expect.accuracy import accuracy
-from grader.judge.expect.gradients import gradient_norm, parameters_move
+from grader.judge.expect.gradients import gradient_norm, gradient_true, parameters_move
+from grader.judge.expect.loss import loss_input
 from grader.judge.expect.run import finishes, on_device, trained_on_data
 from grader.judge.expect.shapes import batch_mates, output_shape
-from grader.judge.expect.tensorboard import log_accuracy, log_present, log_scalars
+from grader.judge.expect.tensorboard import log_accuracy, log_accuracy_within, log_present, log_scalars
 
 __all__ = [
     "accuracy",
     "batch_mates",
     "finishes",
     "gradient_norm",
+    "gradient_true",
     "log_accuracy",
+    "log_accuracy_within",
     "log_present",
     "log_scalars",
+    "loss_input",
     "on_device",
     "output_shape",
     "parameters_move",

@@ -88,3 +88,29 @@ def gradient_norm(least_ratio: float) -> Check:
         return Passed(f"total {total:.2g}; weakest layer {name} at {ratio:.2g} of the strongest", None, ratio, least_ratio)
 
     return Check("gradient_norm", "Gradient norms are sound, in total and layer by layer", "gradients", function)
+
+
+def gradient_true(factor: float, *, hidden: bool = False) -> Check:
+    """The slope of the loss along each delivered gradient g is |g|, within a `factor` either way; hidden: only hidden layers' weights are asked."""
+
+    def function(evidence: Evidence) -> Passed | Failed:
+        evidence.finished()
+        inner = set(evidence.values("flow")["hidden"]) if hidden else set()
+        expected = "along each delivered gradient g the loss really changes at the rate |g|"
+        tested = [t for t in evidence.truth if t.name in inner or not inner] or list(evidence.truth)
+        ratios = {t.name: t.measured / t.delivered for t in tested if t.delivered > 0}
+        if not ratios or not all(map(math.isfinite, ratios.values())):
+            saw = evidence.truth_error or ("it is not finite" if ratios else "it is zero everywhere")
+            step = "Call the model twice with the same batch: does it answer both times?"
+            if evidence.truth_error is None:
+                step = "After a backward pass, print each weight's gradient norm: which are zero, which are not finite?"
+            return Failed(f"the gradient could not be compared with the loss: {saw}", expected, None, step)
+        apart = {name: max(r, 1 / r) if r > 0 else math.inf for name, r in ratios.items()}
+        worst = max(apart, key=lambda n: apart[n])
+        if not apart[worst] <= factor:
+            saw = f"{worst}: the loss changes at {ratios[worst]:.2g} times the rate that its delivered gradient claims"
+            step = "Move one weight by a little, see how the loss changes, and compare with its gradient."
+            return Failed(saw, expected, None, step, apart[worst], factor)
+        return Passed(f"measured slope / delivered gradient {ratios[worst]:.2f} at worst, {len(ratios)} weights", None, apart[worst], factor)
+
+    return Check("gradient_true", "The gradient that arrives is the slope of the loss", "gradients", function)

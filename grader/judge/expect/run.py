@@ -24,7 +24,7 @@ NEXT = {
     Outcome.DISK_FULL: "Look at what the script writes, how often and where.",
     Outcome.EXITED: "A train.py ends by returning the model from main: look for sys.exit, exit, quit or os._exit.",
     Outcome.KILLED: "Run the script by itself and see what ends it.",
-    Outcome.REJECTED: "Correct the file itself first: python -m py_compile FILE says whether Python can read it.",
+    Outcome.REJECTED: "Correct that line first; python -m py_compile FILE says whether Python can read the file.",
     Outcome.BROKEN_CONTRACT: "Compare the names and the return value of your file with the contract in the README.",
     Outcome.TAMPERED: "Leave torch's hooks, hook tables and the grader's process alone: a train.py needs none of them.",
 }
@@ -38,7 +38,10 @@ def finishes(evidence: Evidence) -> Passed | Failed:
     saw = evidence.sentence
     if evidence.crash is not None:
         saw = f"{evidence.sentence}: {_short(evidence.crash.message)}"
-    return Failed(saw, "main runs to its end and returns the trained model", evidence.where, NEXT.get(evidence.outcome))
+    step = NEXT.get(evidence.outcome)
+    if evidence.outcome is Outcome.REJECTED and evidence.where is None:
+        step = "Look at the file itself: is it the one you mean (--submission FILE), and does it hold Python text?"
+    return Failed(saw, "main runs to its end and returns the trained model", evidence.where, step)
 
 
 def _short(text: str, most: int = 300) -> str:

@@ -21,8 +21,9 @@ Rounding gives 1e-6 to 1e-3 (bfloat16), mixing gives 0.1 and more.
 
 @check("shapes")
 def output_shape(evidence: Evidence) -> Passed | Failed:
-    """Batches of any size give ten scores an image."""
-    expected = "a float tensor (N, 10) for N = 1, 7, 64 and more rows than in training"
+    """Batches of any size give the scores of each image."""
+    shape = "(N, 10)" if evidence.width > 1 else "(N,) or (N, 1)"
+    expected = f"a float tensor {shape} for N = 1, 7, 64 and more rows than in training"
     for name in ("eval_transform", "batch_sizes", "heldout", "validation"):
         crash = evidence.probe(name).crash
         if crash is not None:
@@ -32,7 +33,7 @@ def output_shape(evidence: Evidence) -> Passed | Failed:
                 " ".join(text.split())[:300], expected, where, "Call the returned model with one image and print the shape after each operation."
             )
     sizes = evidence.values("batch_sizes")["sizes"]
-    return Passed(f"(N, 10) for N = {', '.join(str(n) for n in sizes)}")
+    return Passed(f"{shape} for N = {', '.join(str(n) for n in sizes)}")
 
 
 @check("behaviour")

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the field's own name for it
 
 from grader.run.graph import FlowMode, read_flow
-from grader.run.probes.ask import forward, rows_spread, sizes_to_try, training_scores
+from grader.run.probes.ask import forward, rows_spread, sizes_to_try, training_scores, width_of
 from grader.run.steps import EMPTY, add_moments
 from grader.run.tensors import moments, quiet
 
@@ -52,6 +52,23 @@ def batch_mates(model: nn.Module, batch: torch.Tensor, device: str, largest: int
     return {"difference": worst / spread, "worst": worst, "spread": spread}
 
 
+def modes(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
+    """What training mode does to an image's outputs, relative to their spread: other random numbers (dropout), other batch-mates (batch norm)."""
+    model.train()
+    half = batch.shape[0] // 2
+
+    def answer(rows: torch.Tensor, seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            return training_scores(model(rows.to(device).clone()), rows.shape[0], width_of(model)).detach().cpu().float()[:half]
+
+    others = torch.cat([batch[:half], 1.5 * batch[half:] - 0.3])  # of another mean and spread
+    first, again, mates = answer(batch, 1), answer(batch, 2), answer(others, 1)
+    with quiet():
+        spread = max(float(first.max() - first.min()), 1e-6)
+        return {"noise": float((again - first).abs().max()) / spread, "mates": float((mates - first).abs().max()) / spread}
+
+
 def own_gradients(model: nn.Module, batch: torch.Tensor, labels: torch.Tensor, device: str) -> dict[str, Any]:
     """Norm of the gradient that reaches each parameter in backward passes of our own (training mode, our batch, cross-entropy).
 
@@ -66,7 +83,7 @@ def own_gradients(model: nn.Module, batch: torch.Tensor, labels: torch.Tensor, d
         for _, p in named:
             p.grad = None
         with torch.enable_grad():
-            output = training_scores(model(batch.to(device).clone()), batch.shape[0]).float()
+            output = training_scores(model(batch.to(device).clone()), batch.shape[0], width_of(model)).float()
             with quiet():
                 sums, low = output.sum(dim=1), float(output.min())
                 probabilities = low >= -1e-6 and float((sums - 1).abs().max()) < 1e-3
@@ -102,7 +119,7 @@ def flow(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
             given = leaf.clone()
             with FlowMode(parameters, given) as mode:
                 raw = model(given)
-            output = training_scores(raw, leaf.shape[0])
+            output = training_scores(raw, leaf.shape[0], width_of(model))
         if not seen:
             seen = {**read_flow(mode, output), "feature_op": None}
         if not output.requires_grad:
@@ -171,7 +188,7 @@ def amplify(model: nn.Module, batch: torch.Tensor, device: str, last: str | None
                 parameter.data.mul_(factor)
         torch.manual_seed(0)
         with torch.no_grad():
-            outputs.append(training_scores(model(batch.to(device).clone()), batch.shape[0]).detach().cpu().float())
+            outputs.append(training_scores(model(batch.to(device).clone()), batch.shape[0], width_of(model)).detach().cpu().float())
     base, _, output = outputs
     with quiet():
         sums = base.sum(dim=1)

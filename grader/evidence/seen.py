@@ -1,0 +1,78 @@
+"""What entered the models of a run, call by call, with the images of the data set recognised in it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.evidence.recognise import recognise, unpack_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from grader.evidence.recognise import Known
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a model.
+
+    train: a backward pass came through it and it belongs to the returned model's training; step: the training step it belongs to or comes before.
+    ids: the numbers of its rows (equal inputs have equal numbers, -1: not kept), empty where no image could be made of the input; images: the
+    numbers of the images they show (-1: unknown); answers: the largest score's column, or None; training: the called model's own mode; on / off:
+    names of its mode-dependent layers (batch norm, dropout) in training and in eval mode.
+    """
+
+    train: bool
+    step: int
+    ids: NDArray[np.int64]
+    images: NDArray[np.int64]
+    answers: NDArray[np.uint8] | None
+    training: bool
+    on: tuple[str, ...]
+    off: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The rows and calls of a run.
+
+    rows: the different rows, uint8 (h, w) each; images (n, 28, 28), labels (n,), train: the data set, `train` training images first; index, digit,
+    match: for each row, see grader.evidence.recognise.Recognised; calls: in the order of time.
+    """
+
+    rows: Sequence[NDArray[np.uint8]]
+    images: NDArray[np.uint8]
+    labels: NDArray[np.uint8]
+    train: int
+    index: NDArray[np.int64]
+    digit: NDArray[np.int64]
+    match: NDArray[np.float32]
+    calls: tuple[Call, ...]
+
+
+def read_seen(rows: Sequence[dict[str, Any]], modes: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]], mine: set[int], known: Known) -> Seen:
+    """The rows and calls of a run; `mine`: the roots that the returned model was trained as.
+
+    Raises ValueError or LookupError where the records contradict each other.
+    """
+    import numpy as np
+
+    images = unpack_rows(rows)
+    found = recognise(images, known)
+    made: list[Call] = []
+    for record in calls:
+        ids = np.frombuffer(base64.b64decode(record["ids"]), dtype="<i4").astype(np.int64)
+        if len(ids) and not -1 <= ids.min() <= ids.max() < len(images):
+            msg = "a call names rows that were never recorded"
+            raise ValueError(msg)
+        answers = None if record["answers"] is None else np.frombuffer(base64.b64decode(record["answers"]), dtype=np.uint8)
+        mode = modes[record["modes"]]
+        shown = np.where(ids >= 0, found.index[ids], -1) if len(found.index) else np.full(len(ids), -1, dtype=np.int64)
+        train = bool(record["train"]) and int(record["root"]) in mine
+        made.append(Call(train, int(record["step"]), ids, shown, answers, bool(record["training"]), tuple(mode["on"]), tuple(mode["off"])))
+    return Seen(images, known.images, known.labels, known.train, found.index, found.digit, found.match, tuple(made))
