@@ -16,12 +16,13 @@ def main() -> int:
     parser.add_argument("lessons", nargs="*", metavar="LESSON", help="default: all of them")
     parser.add_argument("--seeds", type=int, default=20, metavar="N", help="seeds from 0 on (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=cores(), metavar="N", help="gradings at a time (default: the cores, here %(default)s)")
+    parser.add_argument("--solutions", action="store_true", help="the solutions only, not the right cases")
     options = parser.parse_args()
     course = Course.find()
     flips = 0
     for name in names(course, options.lessons):
         lesson = course.lesson(name)
-        right = [path for path in case_paths(lesson.cases) if path.name.startswith("right_")]
+        right = [] if options.solutions else [path for path in case_paths(lesson.cases) if path.name.startswith("right_")]
         jobs = [Job(lesson, path, "right", seed) for path in (lesson.solution, *right) for seed in range(options.seeds)]
         failures: dict[str, list[str]] = {job.where: [] for job in jobs}
         for job, verdict in run_jobs(jobs, options.jobs, grade):

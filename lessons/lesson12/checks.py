@@ -26,7 +26,10 @@ Averages over batches or epochs are off by 0.009 to 0.05, a broadcast one by 0.1
 NEAR = 0.01
 """The same where no pass can be seen, against our own measurement of the returned model, in other batches: a handful of close calls may tip over."""
 COVERS = 0.99
-"""Least share of the validation images in a pass: all of them but for a few that look alike."""
+"""Least share of the validation images that are recognised in a pass: all of them but for a few that look alike.
+
+Its rows must be as many as there are validation images: a last batch left out may be less than a hundredth.
+"""
 LOSS_ROOM, LOSS_SHARE = 0.02, 0.05
 """A logged validation loss may differ from the measured one by this much, plus this share of it.
 
@@ -35,31 +38,61 @@ A true mean over the images measures 0.000 to 0.001 apart; a mean over three epo
 HAND = "Take three images whose answers you know, put their scores and labels through your metric, and compare with what you count on your fingers."
 
 
-def _passes(seen: Seen) -> list[float]:
-    """The true accuracy of each complete pass over the validation images, in the order of time."""
-    wanted = len(seen.labels) - seen.train
-    found: list[float] = []
-    group: list[Call] = []
+def _passes(seen: Seen) -> list[tuple[float, int]]:
+    """The true accuracy of each complete pass over the validation images and the number of its last call, in the order of time."""
+    return _in_turn(seen) or _interleaved(seen)
+
+
+def _measured(seen: Seen) -> list[tuple[int, Call]]:
+    """The calls that show validation images outside training, with their numbers."""
+    calls = [(i, c) for i, c in enumerate(seen.calls) if not c.train and c.answers is not None and len(c.answers) == len(c.images)]
+    return [(i, c) for i, c in calls if (c.images >= seen.train).any()]
+
+
+def _in_turn(seen: Seen) -> list[tuple[float, int]]:
+    """One pass after the other: the next one begins where images come again, or after a training step."""
+    found: list[tuple[float, int]] = []
+    group: list[tuple[int, Call]] = []
     held: set[int] = set()
     step = -1
-
-    def close() -> None:
-        images = np.concatenate([c.images for c in group]) if group else np.zeros(0, dtype=np.int64)
-        known = images >= seen.train
-        if len(np.unique(images[known])) >= COVERS * wanted:
-            found.append(_share(seen, images[known], np.concatenate([c.answers for c in group if c.answers is not None])[known]))
-
-    for call in seen.calls:
-        if call.train or call.answers is None or len(call.answers) != len(call.images) or not (call.images >= seen.train).any():
-            continue
+    for number, call in _measured(seen):
         fresh = set(call.images[call.images >= 0].tolist())
         if call.step != step or len(fresh & held) > len(fresh) / 2:
-            close()
+            found += _complete(seen, group)
             group, held, step = [], set(), call.step
-        group.append(call)
+        group.append((number, call))
         held |= fresh
-    close()
-    return found
+    return found + _complete(seen, group)
+
+
+def _interleaved(seen: Seen) -> list[tuple[float, int]]:
+    """Several models side by side, batch by batch: images that come again belong to the next model's pass."""
+    found: list[tuple[float, int]] = []
+    tracks: list[tuple[list[tuple[int, Call]], set[int]]] = []
+    step = -1
+    for number, call in _measured(seen):
+        if call.step != step:
+            found += [each for group, _ in tracks for each in _complete(seen, group)]
+            tracks, step = [], call.step
+        fresh = set(call.images[call.images >= 0].tolist())
+        track = next((t for t in tracks if len(fresh & t[1]) <= len(fresh) / 2), None)
+        if track is None:
+            track = ([], set())
+            tracks.append(track)
+        track[0].append((number, call))
+        track[1].update(fresh)
+    return found + [each for group, _ in tracks for each in _complete(seen, group)]
+
+
+def _complete(seen: Seen, group: list[tuple[int, Call]]) -> list[tuple[float, int]]:
+    """A pass over all validation images as a list of one, anything less as an empty one."""
+    wanted = len(seen.labels) - seen.train
+    images = np.concatenate([c.images for _, c in group]) if group else np.zeros(0, dtype=np.int64)
+    known = images >= seen.train
+    if len(images) < wanted or len(np.unique(images[known])) < COVERS * wanted:
+        return []
+    answers = np.concatenate([c.answers for _, c in group if c.answers is not None])
+    return [(_share(seen, images[known], answers[known]), group[-1][0])]
 
 
 def _share(seen: Seen, images: NDArray[np.int64], answers: NDArray[np.uint8]) -> float:
@@ -75,9 +108,12 @@ def every_epoch(evidence: Evidence) -> Passed | Failed:
         saw = f"{0 if series is None else len(series.values)} logged accuracies in {evidence.epochs} epochs"
         return Failed(saw, expected, None, "Open the run in TensorBoard: how many points does Accuracy/validation have, and at which steps?")
     try:
-        true = _passes(evidence.seen)
+        seen = evidence.seen
+        passes = _passes(seen)
+        trained = max((i for i, call in enumerate(seen.calls) if call.train), default=-1)
     except MissingEvidence:
-        true = []
+        passes, trained = [], -1
+    true = [share for share, _ in passes]
     if not true and not _hidden(evidence):
         saw = "no pass over all validation images was seen"
         return Failed(saw, expected, None, "Count the images that your metric has counted by the end of an epoch.")
@@ -94,6 +130,9 @@ def every_epoch(evidence: Evidence) -> Passed | Failed:
             return Failed(saw, expected, None, HAND, abs(guess - value), EXACT)
         worst = max(worst, abs(true[at] - value))
         place = at + 1
+    if passes[place - 1][1] < trained and not any(end > trained and abs(share - series.values[-1]) <= EXACT for share, end in passes):
+        saw = f"the last point, {series.values[-1]:.4f}, was measured before the last training step: nothing was logged after the last epoch"
+        return Failed(saw, expected, None, "Print what the loop does, line by line, with the epoch: training, validation, logging, in which order?")
     return Passed(f"{len(series.values)} points, at most {worst:.4f} from a count of the model's answers", None, worst, EXACT)
 
 

@@ -24,21 +24,25 @@ DISTANCE = 0.35
 Total variation: half of the summed differences of the ten shares. Random drawing measures 0.06 to 0.10, taking turns 0.01; sorted digits 0.89,
 a small shuffle buffer over them 0.76, batches of one digit (40 images) in random order 0.59.
 """
-FEWEST = 0.5
+FEWEST, COMPARED = 0.5, 0.2
+"""Least share of the compared images that must be told, and of all images that must have been compared: all, or a sample where they are altered."""
 
 
 def _stretches(evidence: Evidence) -> list[NDArray[np.int64]]:
     """Labels of the training images in the order in which they came, cut after whole steps into stretches of 200 or more."""
     seen = evidence.seen
     by_step: dict[int, list[NDArray[np.int64]]] = {}
-    known = rows = 0
+    known = compared = rows = 0
     for call in seen.calls:
         if call.train:
-            images = np.asarray(call.images)
-            images = images[(images >= 0) & (images < seen.train)]
-            by_step.setdefault(call.step, []).append(np.asarray(seen.labels)[images].astype(np.int64))
-            known, rows = known + len(images), rows + len(call.ids)
-    if not known or known < FEWEST * rows:
+            images, ids = np.asarray(call.images), np.asarray(call.ids)
+            digits = np.where(ids >= 0, seen.digit[ids], -1)  # altered images may be told to show a digit, though not which one of the file
+            own = (images >= 0) & (images < seen.train)
+            digits = np.where(own, seen.labels[images], np.where(images < 0, digits, -1)).astype(np.int64)
+            by_step.setdefault(call.step, []).append(digits[digits >= 0])
+            known, rows = known + int((digits >= 0).sum()), rows + len(ids)
+            compared += int((~np.isnan(seen.match[ids[ids >= 0]])).sum())
+    if not known or known < FEWEST * compared or compared < COMPARED * rows:
         msg = "the images that entered the model in training could not be recognised"
         raise MissingEvidence(msg)
     stretches: list[NDArray[np.int64]] = []
