@@ -21,10 +21,17 @@ hints = [
     "WRITE: the place, and the property that is wrong there; not what to write instead",
 ]
 
+# records = ["samples"] # what enters the model, row by row: evidence.seen
+
 [budget]
 epochs = 1
 seconds = 120.0 # on the wall clock, generous
 memory_mb = 4096
+
+# [contract] # where train.py is to offer more, or something else, than the README says
+# offers = ["predict"] # or "loss"
+# image = "any" # eval_transform may return (C, H, W) of any size
+# positive = 7 # a binary head, one score an image
 """
 
 STORY = """# LESSON: WRITE: the title

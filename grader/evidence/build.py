@@ -138,7 +138,7 @@ def build(run: RunRecord) -> Evidence:
 def _seen(run: RunRecord, records: Records, relation: dict[str, Any]) -> Seen | None:
     if run.known is None:
         return None
-    mine = {int(root) for root in relation["roots"] if not root.startswith("plain")}
+    mine = {int(root) for root in relation["roots"] if not root.startswith("plain")} | {int(root) for root in relation.get("earlier", ())}
     return read_seen(records.all("rows"), records.all("modes"), records.all("call"), mine, run.known)
 
 

@@ -40,14 +40,14 @@ class Known:
 
 
 def unpack_rows(records: Sequence[dict[str, Any]]) -> list[NDArray[np.uint8]]:
-    """The recorded rows, in the order of their numbers.  Raises ValueError where a record contradicts itself."""
+    """The recorded rows (C, h, w), in the order of their numbers.  Raises ValueError where a record contradicts itself."""
     import numpy as np
 
     rows: list[NDArray[np.uint8]] = []
     for record in records:
-        height, width = (int(n) for n in record["size"])
-        data = zlib.decompress(base64.b64decode(record["data"]), bufsize=record["count"] * height * width)
-        rows.extend(np.frombuffer(data, dtype=np.uint8).reshape(int(record["count"]), height, width))
+        shape = (int(record["count"]), *(int(n) for n in record["size"]))
+        data = zlib.decompress(base64.b64decode(record["data"]), bufsize=math.prod(shape))
+        rows.extend(np.frombuffer(data, dtype=np.uint8).reshape(shape))
     return rows
 
 

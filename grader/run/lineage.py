@@ -56,11 +56,31 @@ def relate(recorder: Recorder, model: nn.Module) -> dict[str, Any]:
                 names, how = _alike(track, mine), "alike"
             if names:
                 roots[str(key)] = {"how": how, "names": names}
-                _movement(track, names, mine, moved)
+                if key in recorder.trained or not recorder.trained:  # what is called for validation only was first seen when all was over
+                    _movement(track, names, mine, moved)
         _plain_movement(recorder, mine, roots, moved)
         inside = {module: name for name, module in model.named_modules()}
         modules = {str(key): inside[m] for m, key in recorder.outputs.modules.items() if m in inside}
-    return {"roots": _closest(roots, recorder.trained), "modules": modules, "moved": moved}
+        kept = _closest(roots, recorder.trained)
+        earlier = _earlier(recorder, {int(key) for key in kept if not key.startswith("plain")})
+    return {"roots": kept, "modules": modules, "moved": moved, "earlier": earlier}
+
+
+def _earlier(recorder: Recorder, mine: set[int]) -> list[int]:
+    """Trainings that a related one began from: its first values are a state of theirs, and not the one that they began with themselves."""
+    tracks = {root.key: root.track for root in recorder.roots.values() if root.track.first}
+    found: set[int] = set()
+    while True:
+        new = {
+            key
+            for key, track in tracks.items()
+            if key in recorder.trained and key not in mine | found
+            for other in mine | found
+            if other in tracks and track.came_to(tracks[other].first)
+        }
+        if not new:
+            return sorted(found)
+        found |= new
 
 
 def _closest(roots: dict[str, Any], trained: set[int]) -> dict[str, Any]:

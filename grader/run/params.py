@@ -111,6 +111,13 @@ class Track:
         """Whether these values are an exact state of this history."""
         return self.fingerprint(tensors) in self._states
 
+    def came_to(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether these values are an exact state of this history, other than its first."""
+        if [t.shape for t in tensors] != [t.shape for t in self.first]:
+            return False
+        mark = self.fingerprint(tensors)
+        return mark in self._states and mark != self.fingerprint(self.first)
+
     def latest(self, named: Sequence[tuple[str, torch.Tensor]]) -> None:
         """Take the values as the last of this history."""
         by_name = {name: plain(tensor) for name, tensor in named}

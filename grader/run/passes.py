@@ -70,6 +70,11 @@ class Passes:
         """A global forward pre-hook."""
         if self.paused:
             return
+        if self.samples is not None and self.stack:
+            self.samples.meet(module)
+            outer = self.roots.get(id(self.stack[0]))
+            if outer is not None and module is outer.first_module:
+                self.samples.refine(args)
         if self.stack and not self.detailed:
             root = self.roots[id(self.stack[0])]
             if module is root.first_module and not root.first_done:
@@ -124,6 +129,8 @@ class Passes:
             root.track.look(named, self.step)
         first = next(flat(args), None)
         rows = int(first.shape[0]) if first is not None and first.dim() else 0
+        if first is not None and rows and is_wrapped(first):  # under vmap a tensor looks smaller than it is
+            rows = rows * plain(first).numel() // max(first.numel(), 1)
         root.rows, root.largest = rows, max(root.largest, rows)
         pending = self.pending
         if self.samples is not None:
@@ -139,7 +146,7 @@ class Passes:
             self.taps.tap(named, root.key)
 
     def _end(self, root: Root, module: nn.Module, output: Any) -> None:
-        call = None if self.samples is None else self.samples.end(output, self.width)
+        call = None if self.samples is None else self.samples.end(output, self.width, root)
         if root.key in self.pending.roots:
             self.pending.forward(list(flat(output)), root, call, training=module.training)
         with quiet():

@@ -71,7 +71,7 @@ class Recorder(Passes):
         """The submission's main has ended: write down what is pending."""
         self.settle()
         if self.samples is not None:
-            self.samples.settle(self.step, acted=False)
+            self.samples.settle(self.step, acted=False, final=True)
 
     @guarded
     def settle(self) -> None:

@@ -62,7 +62,7 @@ def _passes(seen: Seen) -> list[list[Call]]:
         if call.train:
             if groups[-1]:
                 groups.append([])
-        else:
+        elif not call.other:
             groups[-1].append(call)
     return [group for group in groups if group]
 

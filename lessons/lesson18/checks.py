@@ -93,7 +93,7 @@ def _validation(seen: Seen) -> list[list[Call]]:
         if call.train:
             if groups[-1]:
                 groups.append([])
-        elif not _measures_training(call, seen, trained):
+        elif not call.other and not _measures_training(call, seen, trained):
             groups[-1].append(call)
     return [group for group in groups if group]
 

@@ -121,7 +121,7 @@ def test_a_confusion_has_digits_as_rows_and_columns_as_answers() -> None:
     assert [(1, 1), (2, 2), (3, 1)] == [tuple(place) for place in np.argwhere(table).tolist()]
 
 
-ROWS = {"k": "rows", "count": 2, "size": [28, 28], "data": base64.b64encode(zlib.compress(KNOWN.images[[3, 12]].tobytes())).decode()}
+ROWS = {"k": "rows", "count": 2, "size": [1, 28, 28], "data": base64.b64encode(zlib.compress(KNOWN.images[[3, 12]].tobytes())).decode()}
 CALL = {
     "k": "call",
     "step": 0,
@@ -130,6 +130,7 @@ CALL = {
     "training": True,
     "modes": 0,
     "answers": None,
+    "inner": False,
     "ids": base64.b64encode(np.array([1, 0, -1], "<i4").tobytes()).decode(),
 }
 

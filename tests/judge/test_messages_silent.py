@@ -18,7 +18,7 @@ from grader.evidence.view import Evidence, Truth
 from grader.judge.check import answer
 from grader.judge.verdict import Answer, Broken, Failed, Passed, Skipped
 from tests.judge import healthy_seen as small
-from tests.judge.healthy import HIDDEN, PLACE, log
+from tests.judge.healthy import HIDDEN, PLACE, log, parameters
 from tests.judge.healthy_seen import LOGGED, OURS, THEIRS, call, epochs, judging, once_an_epoch, samples, seen, sevens, softmax, training, watched
 from tests.judge.words import CHECKS, LAST, shared, text
 
@@ -184,10 +184,20 @@ CASES = {
         "nothing recorded": watched(recorded=None),
     },
     (8, "loss_input"): LOSSES,
+    (10, "none_frozen"): {
+        "right": watched(),
+        "one": watched(all_parameters=parameters(trainable=False, moved=0.0)),
+        "two": watched(all_parameters=tuple(replace(p, trainable=False, moved=0.0) for p in parameters()[:2])),
+    },
+    (11, "none_frozen"): {
+        "right": watched(),
+        "one": watched(all_parameters=parameters(trainable=False, moved=0.0)),
+        "two": watched(all_parameters=tuple(replace(p, trainable=False, moved=0.0) for p in parameters()[:2])),
+    },
     (9, "in_batches"): {
         "right": watched(),
-        "one by one": watched(all_steps=once_an_epoch(120, rows=1)),
-        "hardly more": watched(all_steps=(*once_an_epoch(60, rows=1), *once_an_epoch(60, rows=2))),
+        "one by one": watched(*training(size=1), all_steps=once_an_epoch(120, rows=1)),
+        "hardly more": watched(*training(range(8), size=2), *training(range(8, 12), size=1, first=4)),
         "counted by the calls": watched(all_steps=()),
         "not counted": watched(*judging(), all_steps=()),
     },

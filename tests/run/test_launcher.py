@@ -29,6 +29,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are fo
 
 @pytest.fixture(scope="module")
 def launched():
+    os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # torch's compiler adds it, to this process too if a test has used it
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     with warm.warm():
         yield

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from grader.run.passes import Passes
-from grader.run.samples import Samples, as_images
+from grader.run.pictures import as_images
+from grader.run.samples import Samples
 from grader.run.steps import Root
 from grader.run.tensors import graph_of, number_of
 
@@ -39,6 +40,13 @@ def test_every_form_of_a_batch_gives_the_same_rows(form):
 @pytest.mark.parametrize("value", [torch.zeros(5), torch.zeros(5, 3), torch.zeros(0, 1, 28, 28), torch.ones(4, 28, 28, dtype=torch.bool), None])
 def test_what_is_no_batch_of_images_gives_none(value):
     assert as_images(value) is None
+
+
+def test_channels_that_differ_are_kept_apart_and_large_images_averaged():
+    mask = (BATCH > 100).float()
+    assert as_images(torch.cat([BATCH, mask], dim=1)).shape == (5, 2, 28, 28)
+    assert as_images(torch.rand(5, 9, 28, 28)).shape == (5, 1, 28, 28)
+    assert as_images(torch.rand(5, 1, 90, 70)).shape == (5, 1, 64, 64)
 
 
 def test_inside_a_torch_func_transform_rows_can_be_read():

@@ -59,7 +59,7 @@ def modes(model: nn.Module, batch: torch.Tensor, device: str) -> dict[str, Any]:
 
     def answer(rows: torch.Tensor, seed: int) -> torch.Tensor:
         torch.manual_seed(seed)
-        with torch.no_grad():
+        with torch.enable_grad():
             return training_scores(model(rows.to(device).clone()), rows.shape[0], width_of(model)).detach().cpu().float()[:half]
 
     others = torch.cat([batch[:half], 1.5 * batch[half:] - 0.3])  # of another mean and spread

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 IMAGES, ROWS = 200, 32
-SURE, FAR, ABSURD = 60.0, 500.0, 2000.0
-"""Gaps between scores: e^-60 is far below float32's resolution beside 1, e^-500 below its smallest number, e^-2000 below float64's."""
+SURE, EDGE, FAR, ABSURD = 60.0, 95.0, 500.0, 2000.0
+"""Gaps between scores: e^-60 is far below float32's resolution beside 1, e^-95 among its subnormals, e^-500 below its smallest number, e^-2000
+below float64's."""
 
 
 def predict(
@@ -57,6 +58,8 @@ def loss(function: Callable[..., Any], device: str) -> dict[str, Any]:
         "moderate": base,
         "sure and right": base + SURE * right,
         "sure and wrong": base + SURE * wrong,
+        "sure and wrong, at the edge of float32": base + EDGE * wrong,
+        "torn between two wrong digits": EDGE * (wrong + F.one_hot((targets + 2) % CLASSES, CLASSES).float()),
         "very sure and wrong": base + FAR * wrong,
         "absurdly sure and wrong": base + ABSURD * wrong,
         "far above zero": base + FAR,

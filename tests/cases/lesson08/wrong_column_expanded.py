@@ -1,5 +1,5 @@
-# wrong: loss_input
-# The column is expanded to ten equal columns: a float target of the outputs own shape is taken for class probabilities, and nobody complains.
+# wrong: loss_input or labels_true
+# The column is expanded to ten equal columns: a float target of the outputs' own shape is taken for class probabilities, and nobody complains.
 """Lesson 08: digits from one big table, a row a picture, and a small network on them: python exercises/lesson08/train.py."""
 
 import logging
