@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 NAME = re.compile(r"lesson([0-9]{2})")
 """How a lesson's folder is called."""
 
-OFFERS = ("predict", "loss")
-"""The further names that a lesson may ask of train.py: predict(model, image) -> int, and loss(logits, targets) -> scalar tensor."""
+OFFERS = {"predict": "predict(model, image) -> int", "loss": "loss(logits, targets) -> torch.Tensor"}
+"""The further names that a lesson may ask of train.py, with their signatures."""
 RECORDS = ("samples",)
 """What a lesson may have recorded beyond what every run records: 'samples', what enters the model, row by row."""
 
@@ -202,7 +202,7 @@ def _contract(top: Table) -> Contract:
     image = table.text("image") if table.has("image") else "digit"
     if image not in _IMAGES:
         raise table.refuse("image", f"is {image!r}", f"write one of: {', '.join(_IMAGES)}")
-    contract = Contract(_known(table, "offers", OFFERS), image, table.whole("positive", 0, 9) if table.has("positive") else None)
+    contract = Contract(_known(table, "offers", tuple(OFFERS)), image, table.whole("positive", 0, 9) if table.has("positive") else None)
     table.finish()
     return contract
 

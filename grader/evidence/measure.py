@@ -15,21 +15,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def _read(data_dir: Path, name: str) -> NDArray[np.uint8]:
+    """One of MNIST's files, packed or not."""
+    raw = data_dir / "MNIST" / "raw" / name
+    return read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))
+
+
 def read_labels(data_dir: Path) -> dict[str, NDArray[np.uint8]]:
     """Labels of the held-out and the validation images. To be called before a submission runs."""
-    raw = data_dir / "MNIST" / "raw" / "t10k-labels-idx1-ubyte"
-    return {"heldout": load_heldout()[1], "validation": read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))}
+    return {"heldout": load_heldout()[1], "validation": _read(data_dir, "t10k-labels-idx1-ubyte")}
 
 
 def read_known(data_dir: Path) -> Known:
     """The images that training and validation may show. To be called before a submission runs."""
     import numpy as np
 
-    def read(name: str) -> NDArray[np.uint8]:
-        raw = data_dir / "MNIST" / "raw" / name
-        return read_idx(raw if raw.exists() else raw.with_name(raw.name + ".gz"))
-
-    parts = [(read(f"{part}-images-idx3-ubyte"), read(f"{part}-labels-idx1-ubyte")) for part in ("train", "t10k")]
+    parts = [(_read(data_dir, f"{part}-images-idx3-ubyte"), _read(data_dir, f"{part}-labels-idx1-ubyte")) for part in ("train", "t10k")]
     return Known(np.concatenate([images for images, _ in parts]), np.concatenate([labels for _, labels in parts]), len(parts[0][0]))
 
 

@@ -55,6 +55,29 @@ class Seen:
     match: NDArray[np.float32]
     calls: tuple[Call, ...]
 
+    def passes(self) -> list[list[Call]]:
+        """Evaluation calls, in groups that no training step divides; a throw-away model's are left out."""
+        groups: list[list[Call]] = [[]]
+        for call in self.calls:
+            if call.train:
+                if groups[-1]:
+                    groups.append([])
+            elif not call.other:
+                groups[-1].append(call)
+        return [group for group in groups if group]
+
+    def accuracy(self, calls: Sequence[Call], but: NDArray[np.int64]) -> float | None:
+        """Accuracy of the answers in some calls, `but` for certain images; None where nothing was answered."""
+        import numpy as np
+
+        right, count = 0, 0
+        for call in calls:
+            if call.answers is not None:
+                use = (call.images >= 0) & ~np.isin(call.images, but)
+                right += int((call.answers[use] == self.labels[call.images[use]]).sum())
+                count += int(use.sum())
+        return right / count if count else None
+
 
 def _recognise(pictures: Sequence[NDArray[np.uint8]], means: Sequence[NDArray[np.uint8]], known: Known) -> Recognised:
     """What each row shows: one image in some of its channels, whatever the others hold (a mask, coordinates), or else in their mean."""
@@ -85,7 +108,7 @@ def read_seen(rows: Sequence[dict[str, Any]], modes: Sequence[dict[str, Any]], c
     import numpy as np
 
     pictures = unpack_rows(rows)
-    images = [picture.mean(axis=0).astype(np.uint8) for picture in pictures]
+    images = [picture[0] if len(picture) == 1 else picture.mean(axis=0).astype(np.uint8) for picture in pictures]
     found = _recognise(pictures, images, known)
     made: list[Call] = []
     others = {int(r["root"]) for r in calls if r["train"]} - mine

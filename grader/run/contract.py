@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import types
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
 MAIN = 'main(data_dir: str, log_dir: str, device: str = "cpu", epochs: int = 1) -> torch.nn.Module'
-OFFERS = {"predict": "predict(model, image) -> int", "loss": "loss(logits, targets) -> torch.Tensor"}
 TRANSFORM = "eval_transform: a callable, PIL image (mode L, 28x28) -> float tensor (1, 28, 28)"
 
 
@@ -48,8 +47,11 @@ def bound_main(module: types.ModuleType, values: dict[str, Any], file: str) -> C
     return functools.partial(entry, **values)
 
 
-def examine(module: types.ModuleType, model: Any, offers: Sequence[str]) -> None:
-    """Whether main returned a model, and the file offers the transform and what else the lesson asks for.  Raises BrokenContractError."""
+def examine(module: types.ModuleType, model: Any, offers: Mapping[str, str]) -> None:
+    """Whether main returned a model, and the file offers the transform and what else the lesson asks for.
+
+    offers: signatures by name.  Raises BrokenContractError.
+    """
     import torch
 
     if not issubclass(type(model), torch.nn.Module):
@@ -57,6 +59,6 @@ def examine(module: types.ModuleType, model: Any, offers: Sequence[str]) -> None
         raise BrokenContractError(f"main returned {kind}", f"{MAIN}: the trained model")
     if not callable(getattr(module, "eval_transform", None)):
         raise BrokenContractError("the file offers no eval_transform", TRANSFORM)
-    for name in offers:
+    for name, signature in offers.items():
         if not callable(getattr(module, name, None)):
-            raise BrokenContractError(f"the file offers no {name}", OFFERS[name])
+            raise BrokenContractError(f"the file offers no {name}", signature)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from grader.course.lesson import OFFERS
 from grader.evidence.build import RunRecord, build, not_run
 from grader.evidence.measure import read_known, read_labels
 from grader.evidence.records import Outcome, Place
@@ -108,13 +109,13 @@ class Handle:
             msg = f"cannot write to the run directory {folder}: {error.strerror}. Free some space or point TMPDIR at a disk that has it."
             raise GraderError(msg) from error
         key = secrets.token_bytes(32)
-        budget = self._lesson.budget
+        budget, contract = self._lesson.budget, self._lesson.contract
         job = {
             "key": key.hex(), "file": str(file), "source": self._source, "device": wants, "data_dir": str(self._options.data_dir.resolve()),
             "log_dir": str(folder / "logs"), "epochs": self._options.epochs or budget.epochs, "seed": self._options.seed,
             "images": str(folder / "images.npy"), "memory_mb": budget.memory_mb,
             "folder": str(folder), "hidden": hidden_from(self._lesson.root), "salt": secrets.token_hex(8), "picture": self._options.keep is not None,
-            "contract": asdict(self._lesson.contract), "records": list(self._lesson.records),
+            "contract": asdict(contract) | {"offers": {name: OFFERS[name] for name in contract.offers}}, "records": list(self._lesson.records),
         }  # fmt: skip
         seconds = self._options.timeout or float(budget.seconds)
         token = secrets.token_hex(16)

@@ -42,25 +42,13 @@ def graph_fresh(evidence: Evidence) -> Passed | Failed:
     return Passed(f"{len(steps)} steps, each through its own batch only")
 
 
-@check("gradients")
-def none_frozen(evidence: Evidence) -> Passed | Failed:
-    """No weight that the forward pass uses is left out of the training."""
-    used = [p for p in evidence.parameters if p.called and len(p.shape) > 1]
-    frozen = [p.name for p in used if not p.trainable and not (p.moved or 0.0) > 0.0]
-    if frozen:
-        saw = f"{', '.join(frozen[:3])} {'takes' if len(frozen) == 1 else 'take'} no gradient (requires_grad is False) and never moved"
-        step = "List name, shape and requires_grad of model.named_parameters()."
-        return Failed(saw, "every weight that the forward pass uses receives gradient and moves", None, step)
-    return Passed(f"{len(used)} weights, none of them frozen")
-
-
 CHECKS = (
     expect.finishes,
     expect.output_shape,
     expect.batch_mates,
     expect.trained_on_data,
     graph_fresh,
-    none_frozen,
+    expect.none_frozen,
     expect.parameters_move,
     expect.gradient_norm(1e-4),
     expect.log_present,

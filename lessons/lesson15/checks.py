@@ -45,26 +45,9 @@ TOLERANCE = 0.03
 """As for every logged accuracy of this course: see expect.log_accuracy."""
 
 
-def _seen(evidence: Evidence) -> Seen:
-    evidence.finished()
-    return evidence.seen
-
-
 def _trained(seen: Seen) -> NDArray[np.int64]:
     images = [call.images for call in seen.calls if call.train]
     return np.unique(np.concatenate(images)) if images else np.zeros(0, dtype=np.int64)
-
-
-def _passes(seen: Seen) -> list[list[Call]]:
-    """Evaluation calls, in groups that no training step divides."""
-    groups: list[list[Call]] = [[]]
-    for call in seen.calls:
-        if call.train:
-            if groups[-1]:
-                groups.append([])
-        elif not call.other:
-            groups[-1].append(call)
-    return [group for group in groups if group]
 
 
 def _own(call: Call, seen: Seen) -> NDArray[np.bool_]:
@@ -85,15 +68,10 @@ def _mixed(group: list[Call], seen: Seen, trained: NDArray[np.int64]) -> tuple[i
     return sum(s > MIXED[0] for s in shares), sum(MIXED[0] < s < MIXED[1] for s in shares)
 
 
-def _accuracy(group: list[Call], seen: Seen, but: NDArray[np.int64]) -> float | None:
-    """Accuracy of the answers to images of the training file, `but` for some; None where nothing was answered."""
-    right, count = 0, 0
-    for call in group:
-        if call.answers is not None:
-            use = _own(call, seen) & ~np.isin(call.images, but)
-            right += int((call.answers[use] == seen.labels[call.images[use]]).sum())
-            count += int(use.sum())
-    return right / count if count else None
+def _accuracies(seen: Seen, but: NDArray[np.int64]) -> list[float]:
+    """Of each evaluation pass, the accuracy of the answers to images of the training file, `but` for some."""
+    left_out = np.concatenate([but, np.arange(seen.train, len(seen.images))])
+    return [a for a in (seen.accuracy(group, left_out) for group in seen.passes()) if a is not None]
 
 
 def _logged(evidence: Evidence, tag: str) -> tuple[float, ...]:
@@ -108,8 +86,8 @@ def _off(values: tuple[float, ...], measured: list[float]) -> list[float]:
 @check("behaviour")
 def held_back(evidence: Evidence) -> Passed | Failed:
     """An image that is validated on is never trained on."""
-    seen = _seen(evidence)
-    trained, passes = _trained(seen), _passes(seen)
+    seen = evidence.seen
+    trained, passes = _trained(seen), seen.passes()
     expected = f"at least {LEAST_HELD_BACK} of MNIST's training images to validate on, and none of them in a training step"
     step = "Collect the images of both loaders as two sets (their bytes will do) and print the sizes of the sets and of what they share."
     if not len(trained):
@@ -131,8 +109,7 @@ def held_back(evidence: Evidence) -> Passed | Failed:
         if clean < LEAST_HELD_BACK or both > 0.1 * dirty + 2 * len(passes) or both > 0.5 * dirty:
             return failed
         values = _logged(evidence, "Accuracy/validation")
-        by_clean = [a for a in (_accuracy(group, seen, trained) for group in passes) if a is not None]
-        by_all = [a for a in (_accuracy(group, seen, np.zeros(0, dtype=np.int64)) for group in passes) if a is not None]
+        by_clean, by_all = _accuracies(seen, trained), _accuracies(seen, np.zeros(0, dtype=np.int64))
         clear, blurred = _off(values, by_clean), _off(values, by_all)
         if max(clear, default=1.0) > EXACT and (max(blurred, default=1.0) <= EXACT or max(clear, default=1.0) > NEAR):
             return failed
@@ -146,7 +123,7 @@ def held_back(evidence: Evidence) -> Passed | Failed:
 @check("behaviour")
 def test_last(evidence: Evidence) -> Passed | Failed:
     """The test images come after the last training step, when the model has been chosen."""
-    seen = _seen(evidence)
+    seen = evidence.seen
     tests = len(seen.images) - seen.train
     last = max((n for n, call in enumerate(seen.calls) if call.train), default=-1)
     expected = "test images in no call before the last training step, and afterwards answered by one state of the model only"
@@ -174,13 +151,12 @@ def test_last(evidence: Evidence) -> Passed | Failed:
 @check("tensorboard")
 def validation_true(evidence: Evidence) -> Passed | Failed:
     """Accuracy/validation is the accuracy on the held-back images."""
-    values, seen = _logged(evidence, "Accuracy/validation"), _seen(evidence)
+    values, seen = _logged(evidence, "Accuracy/validation"), evidence.seen
     expected = f"logged values within {TOLERANCE:g} of what the answers to the held-back images give"
     step = "Which answers are counted, and by what number are they divided? Do it once more by hand."
     if not values:
         return Failed("no Accuracy/validation in the log", expected, None, "Open the run in TensorBoard: which tags are on the left?")
-    trained = _trained(seen)
-    measured = [a for a in (_accuracy(group, seen, trained) for group in _passes(seen)) if a is not None]
+    measured = _accuracies(seen, _trained(seen))
     if not measured:
         msg = "no answer to a held-back image was seen"
         raise MissingEvidence(msg)

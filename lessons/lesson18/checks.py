@@ -69,11 +69,6 @@ TOLERANCE = 0.03
 """As for every logged accuracy of this course: see expect.log_accuracy."""
 
 
-def _seen(evidence: Evidence) -> Seen:
-    evidence.finished()
-    return evidence.seen
-
-
 def _ids(calls: Sequence[Call]) -> NDArray[np.int64]:
     ids = np.unique(np.concatenate([call.ids for call in calls])) if calls else np.zeros(0, dtype=np.int64)
     return ids[ids >= 0]
@@ -88,13 +83,7 @@ def _trained(seen: Seen) -> NDArray[np.int64]:
 def _validation(seen: Seen) -> list[list[Call]]:
     """Evaluation calls, in groups that no training step divides, but for calls with images that are trained on (a training accuracy, if you like)."""
     trained = _trained(seen)
-    groups: list[list[Call]] = [[]]
-    for call in seen.calls:
-        if call.train:
-            if groups[-1]:
-                groups.append([])
-        elif not call.other and not _measures_training(call, seen, trained):
-            groups[-1].append(call)
+    groups = [[call for call in group if not _measures_training(call, seen, trained)] for group in seen.passes()]
     return [group for group in groups if group]
 
 
@@ -126,7 +115,7 @@ def _nearest(rows: Sequence[NDArray[np.uint8]], gallery: NDArray[np.float32], de
 @check("behaviour")
 def training_readable(evidence: Evidence) -> Passed | Failed:
     """Training images are altered only in ways that leave a digit what it is."""
-    seen = _seen(evidence)
+    seen = evidence.seen
     ids = _ids([call for call in seen.calls if call.train])
     if not len(ids):
         msg = "no image was recognised among what entered the model in training"
@@ -154,7 +143,7 @@ def training_readable(evidence: Evidence) -> Passed | Failed:
 @check("behaviour")
 def validation_plain(evidence: Evidence) -> Passed | Failed:
     """Validation images enter the model as they are, the same in every epoch."""
-    seen = _seen(evidence)
+    seen = evidence.seen
     if all(call.train for call in seen.calls):
         msg = "no image was seen to enter the model outside the training steps"
         raise MissingEvidence(msg)
@@ -222,21 +211,10 @@ def _range(values: NDArray[np.float64]) -> float:
     return float(np.quantile(values, 0.9) - np.quantile(values, 0.1)) if len(values) > 9 else 0.0
 
 
-def _accuracy(group: list[Call], seen: Seen, but: NDArray[np.int64]) -> float | None:
-    """Accuracy of the answers in some calls, `but` for certain images; None where nothing was answered."""
-    right, count = 0, 0
-    for call in group:
-        if call.answers is not None:
-            use = (call.images >= 0) & ~np.isin(call.images, but)
-            right += int((call.answers[use] == seen.labels[call.images[use]]).sum())
-            count += int(use.sum())
-    return right / count if count else None
-
-
 @check("behaviour")
 def held_back(evidence: Evidence) -> Passed | Failed:
     """An image that is validated on is never trained on."""
-    seen = _seen(evidence)
+    seen = evidence.seen
     trained = _trained(seen)
     validated = np.unique(seen.index[_ids([call for group in _validation(seen) for call in group])])
     validated = validated[validated >= 0]
@@ -256,12 +234,12 @@ def held_back(evidence: Evidence) -> Passed | Failed:
 @check("tensorboard")
 def validation_true(evidence: Evidence) -> Passed | Failed:
     """Accuracy/validation is the accuracy on the held-back images."""
-    log, seen = evidence.scalars().series.get("Accuracy/validation"), _seen(evidence)
+    log, seen = evidence.scalars().series.get("Accuracy/validation"), evidence.seen
     expected = f"logged values within {TOLERANCE:g} of what the answers to the held-back images give"
     if log is None or not log.values:
         return Failed("no Accuracy/validation in the log", expected, None, "Open the run in TensorBoard: which tags are on the left?")
     trained = _trained(seen)
-    measured = [a for a in (_accuracy(group, seen, trained) for group in _validation(seen)) if a is not None]
+    measured = [a for a in (seen.accuracy(group, trained) for group in _validation(seen)) if a is not None]
     off = [min((abs(value - m) for m in measured), default=1.0) for value in log.values]
     if not measured:
         msg = "no answer to a held-back image was seen"

@@ -112,6 +112,7 @@ SPOILT = {
         "none": healthy(all_steps=steps(gradients={**dict.fromkeys(HIDDEN, None), "output.weight": 0.5})),
         "no output": healthy(all_steps=steps(gradients=dict.fromkeys(HIDDEN, 0.1))),
     },
+    (10, "none_frozen"): {"frozen": healthy(all_parameters=parameters(trainable=False, moved=0.0))},
     (4, "gradient_true"): {
         "boosted": healthy(truth=(Truth(HIDDEN[0], 5.0, 0.001),)),
         "untested": healthy(truth=(), truth_error="RuntimeError: only once"),

@@ -11,7 +11,8 @@ import torch.nn.functional as F  # noqa: N812
 from torch import nn
 from torchvision.transforms.functional import to_tensor
 
-from grader.run.contract import OFFERS, BrokenContractError, bound_main, examine
+from grader.course.lesson import OFFERS
+from grader.run.contract import BrokenContractError, bound_main, examine
 from grader.run.probes import offers
 from grader.run.probes.ask import ContractError, TwoScores, forward, prepare, width_of
 from grader.run.probes.behaviour import modes
@@ -129,4 +130,4 @@ def test_another_main_breaks_the_contract(names, what):
 @pytest.mark.parametrize("name", OFFERS)
 def test_a_function_that_the_lesson_asks_for_is_missed_by_name(name):
     with pytest.raises(BrokenContractError, match=f"no {name}"):
-        examine(module(eval_transform=to_tensor), net(), [name])
+        examine(module(eval_transform=to_tensor), net(), {name: OFFERS[name]})

@@ -4,7 +4,7 @@ A predicate moves in here on its third use; what only one lesson asks lives in t
 """
 
 from grader.judge.expect.accuracy import accuracy
-from grader.judge.expect.gradients import gradient_norm, gradient_true, parameters_move
+from grader.judge.expect.gradients import gradient_norm, gradient_true, none_frozen, parameters_move
 from grader.judge.expect.loss import loss_input
 from grader.judge.expect.run import finishes, on_device, trained_on_data
 from grader.judge.expect.shapes import batch_mates, output_shape
@@ -21,6 +21,7 @@ __all__ = [
     "log_present",
     "log_scalars",
     "loss_input",
+    "none_frozen",
     "on_device",
     "output_shape",
     "parameters_move",

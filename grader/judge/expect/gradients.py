@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from grader.evidence.view import MissingEvidence
-from grader.judge.check import Check
+from grader.judge.check import Check, check
 from grader.judge.verdict import Failed, Passed
 
 if TYPE_CHECKING:
@@ -62,6 +62,18 @@ def _parameters_move(evidence: Evidence) -> Passed | Failed:
 
 
 parameters_move = Check("parameters_move", "Every weight receives gradient and moves", "gradients", _parameters_move)
+
+
+@check("gradients")
+def none_frozen(evidence: Evidence) -> Passed | Failed:
+    """No weight that the forward pass uses is left out of the training."""
+    used = [p for p in evidence.parameters if p.called and len(p.shape) > 1]
+    frozen = [p.name for p in used if not p.trainable and not (p.moved or 0.0) > 0.0]
+    if frozen:
+        saw = f"{', '.join(frozen[:3])} {'takes' if len(frozen) == 1 else 'take'} no gradient (requires_grad is False) and never moved"
+        step = "List name, shape and requires_grad of model.named_parameters()."
+        return Failed(saw, "every weight that the forward pass uses receives gradient and moves", None, step)
+    return Passed(f"{len(used)} weights, none of them frozen")
 
 
 def gradient_norm(least_ratio: float) -> Check:
