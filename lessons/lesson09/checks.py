@@ -39,7 +39,7 @@ A batch that is asked for again right away, as a closure does (LBFGS), counts on
 SILENT = 0.03
 """Most rows of a loss whose scores get a gradient of exactly 0: shown, and nothing is learned from them.
 
-Right repairs measure 0.000; weights of 0 for the narrow digits, or their scores detached, 0.07 to 0.08.
+Right repairs measure 0.000; weights of 0 for the narrow digits, or their scores detached, 0.06 to 0.08.
 """
 ENOUGH = 100
 """Rows from which that share is taken."""
